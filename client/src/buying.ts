@@ -7,13 +7,16 @@
 import type { Calls } from './calls.ts'
 import { type ShowWidget, solve } from './challenge.ts'
 import { StampedeFailure } from './failure.ts'
-import { pauseMs, sleep, ticketMomentMs } from './pauses.ts'
+import { patiently, pauseMs, sleep, ticketMomentMs } from './pauses.ts'
 import type { ServerClock } from './server-clock.ts'
-import type { Order, Sale, Ticket } from './wire.ts'
+import type { LineOptions, WaitingLine } from './waiting-line.ts'
+import type { Join, Order, Sale, Ticket } from './wire.ts'
 
 /** What is happening, for a page that shows it. */
 export type BuyingState =
   | { readonly kind: 'waiting'; readonly opensAtMs: number; readonly hasTicket: boolean }
+  /** The sale has a waiting line. With `left` 0 it is sold out, and the line waits for units that come back. */
+  | { readonly kind: 'in_line'; readonly join: Join }
   | { readonly kind: 'asking'; readonly tries: number }
   | { readonly kind: 'paused' }
   | { readonly kind: 'reserved'; readonly order: Order }
@@ -26,6 +29,8 @@ export interface BuyOptions {
   readonly showWidget?: ShowWidget
   /** One that was fetched before. */
   readonly ticket?: string | undefined
+  /** In a waiting line that is sold out: false throws `sold_out` at once. By default the place is kept, for units that come back. */
+  readonly waitForReturns?: boolean | undefined
 }
 
 const PAUSED_MS = 3_000
@@ -37,29 +42,50 @@ const RESERVED_MS_MAX = 2_000
 export class Buying {
   readonly #calls: Calls
   readonly #clock: ServerClock
+  readonly #line: WaitingLine
 
-  constructor(calls: Calls, clock: ServerClock) {
+  constructor(calls: Calls, clock: ServerClock, line: WaitingLine) {
     this.#calls = calls
     this.#clock = clock
+    this.#line = line
   }
 
   /** The order, placed (`pending` or `paid`) or, if it was refused after all, `closed`. Throws a StampedeFailure that says why there is none. */
   async buy(saleId: string, item: string, options: BuyOptions = {}): Promise<Order> {
     const { signal, onState } = options
-    await this.#patiently(() => this.#clock.measure(signal), signal)
-    const sale = await this.#patiently(() => this.#calls.send<Sale>(saleAt(saleId), { signal }), signal)
+    await patiently(() => this.#clock.measure(signal), signal)
+    const sale = await patiently(() => this.#calls.send<Sale>(saleAt(saleId), { signal }), signal)
     const opensAtMs = Date.parse(sale.opensAt)
     let { ticket } = options
+    if (sale.line !== undefined && ticket === undefined) return this.#buyInLine(sale, sale.line.opensAt, item, options)
     const wait = (untilMs: number) => {
       if (this.#clock.nowMs() < opensAtMs) onState?.({ kind: 'waiting', opensAtMs, hasTicket: ticket !== undefined })
       return sleep(untilMs - this.#clock.nowMs(), signal)
     }
     if (ticket === undefined) {
       await wait(this.ticketMomentMs(sale))
-      ticket = (await this.#patiently(() => this.ticket(saleId, item, options), signal)).ticket
+      ticket = (await patiently(() => this.ticket(saleId, item, options), signal)).ticket
     }
     await wait(opensAtMs)
     return this.#order(saleId, item, ticket, options)
+  }
+
+  /** The ticket is given when it is the buyer's turn. Who comes too late for it joins again, at the end. */
+  async #buyInLine(sale: Sale, lineOpensAt: string, item: string, options: BuyOptions): Promise<Order> {
+    const { signal, onState } = options
+    const opensAtMs = Date.parse(lineOpensAt)
+    if (this.#clock.nowMs() < opensAtMs) onState?.({ kind: 'waiting', opensAtMs, hasTicket: false })
+    const waiting: LineOptions = { ...options, onPlace: join => onState?.({ kind: 'in_line', join }) }
+    for (let tries = 0; ; tries++) {
+      await this.#line.wait(sale, waiting)
+      try {
+        const { ticket } = await patiently(() => this.ticket(sale.id, item, options), signal)
+        return await this.#order(sale.id, item, ticket, options)
+      } catch (error) {
+        if (!(error instanceof StampedeFailure) || error.code !== 'not_admitted') throw error
+      }
+      await sleep(pauseMs(tries), signal)
+    }
   }
 
   /** A random moment for fetching the ticket. */
@@ -80,10 +106,7 @@ export class Buying {
     } catch (error) {
       if (!(error instanceof StampedeFailure) || error.code !== 'challenge_required') throw error
       const challenge = await solve(error, showWidget)
-      return this.#patiently(
-        () => this.#calls.send<Ticket>(path, { method: 'POST', body: { challenge }, signal }),
-        signal,
-      )
+      return patiently(() => this.#calls.send<Ticket>(path, { method: 'POST', body: { challenge }, signal }), signal)
     }
   }
 
@@ -106,7 +129,7 @@ export class Buying {
         if (!(error instanceof StampedeFailure)) throw error
         if (error.code === 'ticket_invalid' && !newTicket) {
           newTicket = true
-          ticket = (await this.#patiently(() => this.ticket(sale, item, options), signal)).ticket
+          ticket = (await patiently(() => this.ticket(sale, item, options), signal)).ticket
         } else await this.#wait(error, tries, options)
       }
     }
@@ -119,7 +142,7 @@ export class Buying {
       return sleep(PAUSED_MS + pauseMs(0), signal)
     }
     if (error.code === 'sale_not_open') {
-      await this.#patiently(() => this.#clock.measure(signal, true), signal)
+      await patiently(() => this.#clock.measure(signal, true), signal)
       const leftMs = Date.parse(String(error.more.opensAt)) - this.#clock.nowMs()
       // Never at once: a server whose clock differs must not be flooded.
       if (leftMs < NEARLY_OPEN_MS) return sleep(Math.max(leftMs, pauseMs(0)), signal)
@@ -134,21 +157,9 @@ export class Buying {
     for (let waitMs = RESERVED_MS_FIRST; found.state === 'reserved'; waitMs = Math.min(RESERVED_MS_MAX, waitMs * 2)) {
       onState?.({ kind: 'reserved', order: found })
       await sleep(waitMs, signal)
-      found = await this.#patiently(() => this.#calls.send<Order>(`/api/orders/${order.id}`, { signal }), signal)
+      found = await patiently(() => this.#calls.send<Order>(`/api/orders/${order.id}`, { signal }), signal)
     }
     return found
-  }
-
-  /** Again, for as long as the answer is missing or busy. */
-  async #patiently<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    for (let tries = 0; ; tries++) {
-      try {
-        return await ask()
-      } catch (error) {
-        if (!(error instanceof StampedeFailure) || !error.passing) throw error
-        await sleep(pauseMs(tries, error.retryAfterMs), signal)
-      }
-    }
   }
 }
 

@@ -4,13 +4,15 @@ import { Buying, type BuyOptions } from './buying.ts'
 import { Calls, type Connection } from './calls.ts'
 import { type News, watchNews } from './live.ts'
 import { ServerClock } from './server-clock.ts'
-import type { Guest, Order, Orders, PaymentStarted, Sale, Session, Ticket } from './wire.ts'
+import { type LineOptions, WaitingLine } from './waiting-line.ts'
+import type { Guest, Join, Order, Orders, PaymentStarted, Sale, Session, Ticket } from './wire.ts'
 
 export type { BuyingState, BuyOptions } from './buying.ts'
 export type { Connection } from './calls.ts'
 export type { ShowWidget, WidgetTerms } from './challenge.ts'
 export { type FailureCode, StampedeFailure } from './failure.ts'
-export type { News } from './live.ts'
+export type { LineNews, News } from './live.ts'
+export type { LineOptions } from './waiting-line.ts'
 export type * from './wire.ts'
 
 interface PayOptions {
@@ -23,12 +25,14 @@ interface PayOptions {
 export class StampedeClient {
   readonly #calls: Calls
   readonly #clock: ServerClock
+  readonly #line: WaitingLine
   readonly #buying: Buying
 
   constructor(connection: Connection = {}) {
     this.#calls = new Calls(connection)
     this.#clock = new ServerClock(this.#calls)
-    this.#buying = new Buying(this.#calls, this.#clock)
+    this.#line = new WaitingLine(this.#calls, this.#clock)
+    this.#buying = new Buying(this.#calls, this.#clock, this.#line)
   }
 
   /** Everything that is published. */
@@ -67,6 +71,7 @@ export class StampedeClient {
 
   /**
    * Waits for the opening, gets the ticket before it, orders, and sends the order again for as long as it is unknown what became of it.
+   * Where the sale has a waiting line, it joins the line, waits for its turn, and joins again at the end after a missed one.
    * Resolves with the order: placed, or `closed` if it was refused after all. Throws a StampedeFailure: `sold_out`, `not_enough` (with `left`), `attempts_used`, …
    */
   buy(sale: string, item: string, options?: BuyOptions): Promise<Order> {
@@ -81,6 +86,25 @@ export class StampedeClient {
   /** A random moment before the opening, in Unix milliseconds of the server: when to fetch the ticket, so that not all pages fetch it at once. */
   ticketMomentMs(sale: Sale): number {
     return this.#buying.ticketMomentMs(sale)
+  }
+
+  /** Joins the waiting line of a sale: a number that no other buyer has. Again: the same, or a new last one after a missed turn. `buy` does it by itself. */
+  joinLine(sale: string, options: Pick<LineOptions, 'signal' | 'showWidget'> = {}): Promise<Join> {
+    return this.#line.join(sale, options)
+  }
+
+  /** Throws `not_in_line` where the buyer is in none. */
+  placeInLine(sale: string): Promise<Join> {
+    return this.#line.where(sale)
+  }
+
+  leaveLine(sale: string): Promise<void> {
+    return this.#line.leave(sale)
+  }
+
+  /** Joins when the line opens, waits, and resolves when the buyer is let in: then get a ticket before `claimBy`. */
+  async waitInLine(sale: string, options: LineOptions = {}): Promise<Join> {
+    return this.#line.wait(await this.sale(sale), options)
   }
 
   /** The buyer's orders, newest first, a page behind `after`. */
@@ -101,7 +125,7 @@ export class StampedeClient {
     return this.#calls.send(`${orderAt(id)}/payment`, { method: 'POST', body: options })
   }
 
-  /** The buyer's orders, stock and sales as they change, until the function that it returns is called. */
+  /** The buyer's orders and places in line, stock and sales as they change, until the function that it returns is called. */
   watch(hear: (news: News) => void): () => void {
     return watchNews(this.#calls, hear)
   }

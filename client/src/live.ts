@@ -1,13 +1,21 @@
-/** News over the WebSocket: the buyer's own orders, stock, sales. Connects again by itself, and then the current state comes first. */
+/** News over the WebSocket: the buyer's own orders and places in line, stock, sales. Connects again by itself, and then the current state comes first. */
 
 import type { Calls } from './calls.ts'
 import { pauseMs } from './pauses.ts'
-import type { Order, Sale } from './wire.ts'
+import type { Join, Order, Sale } from './wire.ts'
 
 export type News =
   | { readonly type: 'order'; readonly order: Order }
   | { readonly type: 'stock'; readonly sale: string; readonly item: string; readonly left: number }
   | { readonly type: 'sale'; readonly sale: Sale }
+  | LineNews
+
+/** Where the buyer is in the line of a sale now. */
+export interface LineNews extends Pick<Join, 'place' | 'ahead' | 'left'> {
+  readonly type: 'line'
+  readonly sale: string
+  readonly state: Join['state'] | 'left'
+}
 
 export function watchNews(calls: Calls, hear: (news: News) => void): () => void {
   let socket: WebSocket | undefined
@@ -45,7 +53,7 @@ export function watchNews(calls: Calls, hear: (news: News) => void): () => void 
 function parsed(data: unknown): News | undefined {
   try {
     const news = JSON.parse(String(data)) as News
-    return ['order', 'stock', 'sale'].includes(news.type) ? news : undefined
+    return ['order', 'stock', 'sale', 'line'].includes(news.type) ? news : undefined
   } catch {
     return undefined
   }

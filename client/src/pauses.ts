@@ -8,6 +8,8 @@ const MAX_MS = 8_000
 const TIMER_MS_MAX = 2 ** 31 - 1
 /** Before the opening there must be time for a second ticket. */
 const TICKET_MARGIN_MS = 5_000
+const JOIN_SPREAD_MS = 500
+const DRAW_SPREAD_MS = 60_000
 
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   let leftMs = Math.max(0, ms)
@@ -38,9 +40,27 @@ export function pauseMs(tries: number, retryAfterMs = 0): number {
   return Math.max(full * (0.5 + Math.random() / 2), retryAfterMs * (1 + Math.random() / 2))
 }
 
+/** A random moment for joining a line that opens: soon where the first are the first, and any of the first minute where places are drawn. */
+export function joinMomentMs(opensAtMs: number, sealsAtMs?: number): number {
+  const spreadMs = sealsAtMs === undefined ? JOIN_SPREAD_MS : Math.min(DRAW_SPREAD_MS, (sealsAtMs - opensAtMs) / 2)
+  return opensAtMs + Math.max(0, spreadMs) * Math.random()
+}
+
 /** A random moment between the first ticket and the opening, with some time to spare. */
 export function ticketMomentMs(nowMs: number, firstMs: number, opensAtMs: number): number {
   const fromMs = Math.max(nowMs, firstMs)
   const marginMs = Math.min(TICKET_MARGIN_MS, (opensAtMs - fromMs) / 4)
   return fromMs + Math.max(0, opensAtMs - marginMs - fromMs) * Math.random()
+}
+
+/** Again, for as long as the answer is missing or busy. */
+export async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof StampedeFailure) || !error.passing) throw error
+      await sleep(pauseMs(tries, error.retryAfterMs), signal)
+    }
+  }
 }

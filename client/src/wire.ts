@@ -28,6 +28,34 @@ export interface Item {
   readonly shards?: number | undefined
 }
 
+export interface Join {
+  /** Given in the order of joining, never twice. */
+  readonly number: number
+  /** `admitted`: a ticket is given until `claimBy`. `missed`: that time is over. `done`: there is a live order. */
+  readonly state: 'waiting' | 'admitted' | 'missed' | 'done'
+  /** null before the draw. */
+  readonly place: number | null
+  /** How many are let in before. null before the draw. */
+  readonly ahead: number | null
+  /** From the rates of the last minute; null: unknown. */
+  readonly estimate: {
+    readonly fromSeconds: number
+    readonly toSeconds: number
+  } | null
+  /** Ask again after so long. */
+  readonly pollAfterSeconds: number
+  /** Of `admitted`. */
+  readonly claimBy?: string | undefined
+  /** Units left in the sale; null: not known here. At 0 the line waits for units that come back. */
+  readonly left: number | null
+  /** HMAC-SHA-256 of sale, number and buyer under the salt: what the record of a draw shows of this join. */
+  readonly proof: string
+  /** Known to this buyer alone. */
+  readonly salt: string
+  /** Of the chain over all joins up to this one: a receipt. */
+  readonly head: string
+}
+
 /** In minor units, by the exponent of ISO 4217: 199900 is 1,999.00 CNY, 199,900 JPY or 199.900 KWD. */
 export interface Money {
   readonly amount: number
@@ -165,14 +193,18 @@ export type ProblemCode =
   | 'busy'
   | 'challenge_invalid'
   | 'challenge_required'
+  | 'claim_required'
+  | 'claim_used'
   | 'denied'
   | 'forbidden'
   | 'hold_limit'
   | 'internal'
   | 'no_payment_provider'
   | 'not_admitted'
+  | 'not_drawn'
   | 'not_enough'
   | 'not_found'
+  | 'not_in_line'
   | 'not_placed'
   | 'order_closed'
   | 'order_paid'

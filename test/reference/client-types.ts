@@ -11,8 +11,11 @@ import {
   timeAnswer,
   whoAnswer,
 } from '../../src/wire/answers.ts'
-import { problemsOf } from '../../src/wire/call.ts'
+import { type Call, problemsOf } from '../../src/wire/call.ts'
 import { buyerCalls } from '../../src/wire/calls/buyer-calls.ts'
+import { drawCalls } from '../../src/wire/draw/draw-calls.ts'
+import { lineCalls } from '../../src/wire/line/line-calls.ts'
+import { joinAnswer } from '../../src/wire/line/line-shapes.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -26,7 +29,14 @@ const ROOTS: Readonly<Record<string, z.ZodType>> = {
   Guest: sessionAnswer,
   Session: whoAnswer,
   ServerTime: timeAnswer,
+  Join: joinAnswer,
 }
+
+/** Those that the client makes. */
+const CALLS: readonly Call[] = [
+  ...Object.values(buyerCalls),
+  ...[lineCalls.joinLine, lineCalls.ownJoin, lineCalls.leaveLine, drawCalls.drawRecord],
+]
 
 export function renderClientTypes(): string {
   const types = new Map<string, Json>()
@@ -35,7 +45,7 @@ export function renderClientTypes(): string {
     for (const [defined, shape] of Object.entries($defs)) types.set(defined, shape as Json)
     if (!('$ref' in root) && !types.has(name)) types.set(name, root as Json)
   }
-  const codes = [...new Set(Object.values(buyerCalls).flatMap(problemsOf))].sort()
+  const codes = [...new Set(CALLS.flatMap(problemsOf))].sort()
   return [
     '/** What buyers’ calls answer. Made from the server’s own schemas by `npm run reference`: change those, not this file. */',
     ...[...types].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, shape]) => declarationOf(name, shape)),

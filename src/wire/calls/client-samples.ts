@@ -12,6 +12,10 @@ export const CLIENT_SAMPLES: Readonly<Record<string, string>> = {
   'POST /api/sales/{sale}/items/{item}/ticket': 'const { ticket } = await client.ticket(sale, item)',
   'POST /api/sales/{sale}/items/{item}/orders':
     '// Gets the ticket, waits for the opening, asks again where that is right.\nconst bought = await client.buy(sale, item, { quantity: 1 })',
+  'POST /api/sales/{sale}/line':
+    '// `buy` does it by itself, and waits. By hand:\nconst { number, place, estimate } = await client.joinLine(sale)',
+  'GET /api/sales/{sale}/line': 'const { state, ahead } = await client.placeInLine(sale)',
+  'DELETE /api/sales/{sale}/line': 'await client.leaveLine(sale)',
   'GET /api/orders': 'const { orders, next } = await client.orders()',
   'GET /api/orders/{id}': 'const { state } = await client.order(order)',
   'POST /api/orders/{id}/cancel': 'await client.cancel(order)',
