@@ -4,7 +4,7 @@
  * A join has a number, 1, 2, 3, … in the order of commit, and a position: the number itself, or, where the order is drawn, the one that the draw gave it. The
  * line has one mark: all positions up to it are let in. States of a join, none of them stored but the last:
  *
- *     waiting → admitted (the mark has passed it) → missed (its time to claim is over) | done (its buyer has a live order)
+ *     waiting → admitted (the mark has passed it) → missed (its time to claim is over, or its order was closed) | done (its buyer has a live order)
  *     any → gone: the buyer left, or joined again at the end
  */
 
@@ -67,6 +67,7 @@ export function isSameLine(one: LineTerms | undefined, other: LineTerms | undefi
     one.order === other.order &&
     one.rate === other.rate &&
     one.sealsAtMs === other.sealsAtMs &&
+    one.claim === other.claim &&
     one.claimWithinMs === other.claimWithinMs &&
     one.beacon?.source === other.beacon?.source &&
     one.beacon?.round === other.beacon?.round

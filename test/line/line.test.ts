@@ -1,7 +1,7 @@
 /** The waiting line of one process, over HTTP: numbers, who is let in, tickets, missed turns, sold out, and what operators may do. */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { LineShop } from '../harness/line-shop.ts'
 import { Playground } from '../harness/playground.ts'
 import { Site } from '../harness/site.ts'
@@ -164,4 +164,51 @@ test('operators set the rate, pause and resume; people are let in at that rate, 
   }
   const actions = log.filter(one => one.sale === sale.id).map(one => one.action)
   expect(actions.slice(-3)).toEqual(['line.pause', 'line.rate', 'line.resume'])
+})
+
+test('a unit that comes back is for the next in line: neither the buyer who did not pay nor one who polls gets it', async () => {
+  const items = [{ name: 'Kettle', price: { amount: 100, currency: 'CNY' }, units: 1, payWithinSeconds: 2 }]
+  const sale = await shop.openSale({ line: { claimWithinSeconds: 600 }, more: { items } })
+  for (const buyer of ['ann', 'bob']) await shop.join(sale, buyer)
+  await shop.isIn(sale, 'ann', 'admitted')
+  await shop.order(sale, 'ann')
+  const polls = { ann: 0, zoe: 0 }
+  const bought: string[] = []
+  let bobIsIn = false
+  let isOver = false
+  const poll = async (buyer: keyof typeof polls) => {
+    while (!isOver) {
+      const counts = bobIsIn
+      const { body } = await shop.ticket(sale, buyer)
+      if (body.ticket !== undefined) {
+        const { status } = await shop.orderBy(sale, String(body.ticket))
+        if (status === 201) bought.push(buyer)
+      }
+      if (counts) polls[buyer] += 1
+    }
+  }
+  const polling = Promise.all([poll('ann'), poll('zoe')])
+  try {
+    // The slow one: the others ask all the time, also when the unit is there and he has not pressed yet.
+    await shop.isIn(sale, 'bob', 'admitted')
+    bobIsIn = true
+    await until('the others have asked again and again', () => polls.ann >= 10 && polls.zoe >= 10)
+    expect({ bought, left: (await shop.where(sale, 'bob')).left }).toEqual({ bought: [], left: 1 })
+    await shop.order(sale, 'bob')
+  } finally {
+    isOver = true
+    await polling
+  }
+  expect(bought).toEqual([])
+  // The turn is over with the order; there is a new one at the end.
+  expect((await shop.where(sale, 'ann')).state).toBe('missed')
+  expect(await shop.join(sale, 'ann')).toMatchObject({ number: 3, state: 'waiting' })
+})
+
+test('what a line asks of those who join is fixed once it is published', async () => {
+  const opensAt = toRfc3339(systemClock.now() - 60_000)
+  const sale = await shop.openSale({ ...LATER, line: { opensAt, claim: 'phone' } })
+  const drop = await shop.till.admin('PATCH', `/sales/${sale.id}`, { line: { opensAt, order: 'arrival' } })
+  expect(drop).toMatchObject({ status: 409, code: 'not_changeable', body: { field: 'line' } })
+  expect(await shop.ask('POST', sale, 'ann')).toMatchObject({ status: 403, code: 'claim_required' })
 })

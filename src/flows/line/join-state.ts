@@ -5,7 +5,7 @@
 
 import { assert } from '../../base/assert.ts'
 import { joinProof, joinSalt } from '../../domain/draw/join-chain.ts'
-import type { BuyerId } from '../../domain/ids.ts'
+import type { BuyerId, ItemId } from '../../domain/ids.ts'
 import type { JoinState } from '../../domain/line.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Registry } from '../sell/live-item.ts'
@@ -63,10 +63,11 @@ export async function factsOf(
     const ahead = position === undefined ? undefined : book.ahead(position)
     return { number, state: 'waiting', position, ahead, claimByMs: undefined }
   }
-  const holds = await holdsOrder(context, sale, buyer)
-  if (holds === undefined) return 'busy'
+  const became = await whatBecame(context, sale, buyer, letInAtMs)
+  if (became === undefined) return 'busy'
   const claimByMs = letInAtMs + sale.line.claimWithinMs
-  const state = holds ? 'done' : context.nowMs() < claimByMs ? 'admitted' : 'missed'
+  const isOver = became === 'ended' || context.nowMs() >= claimByMs
+  const state = became === 'live' ? 'done' : isOver ? 'missed' : 'admitted'
   return { number, state, position, ahead: 0, claimByMs: state === 'admitted' ? claimByMs : undefined }
 }
 
@@ -102,18 +103,29 @@ export function leftIn(registry: Registry, sale: Sale): number | undefined {
   return left
 }
 
-/** Has the buyer a live order of the sale, or a reservation? Undefined: it can't be told now. */
-async function holdsOrder({ registry, finder }: JoinContext, sale: Sale, buyer: BuyerId): Promise<boolean | undefined> {
+/**
+ * What the buyer made of being let in. A live order or reservation of the sale counts whenever it was made. One that was made since and has ended was the only one: its
+ * unit is for those who wait. Undefined: it can't be told now.
+ */
+async function whatBecame(
+  context: JoinContext,
+  sale: Sale,
+  buyer: BuyerId,
+  letInAtMs: number,
+): Promise<'live' | 'ended' | 'no' | undefined> {
+  let ended = false
   for (const { id } of sale.items) {
-    const live = registry.get(id)
-    if (live === undefined) {
-      const orders = await finder.ofBuyer(id, buyer)
-      if (orders.some(order => order.state !== 'closed')) return true
-    } else if (live.seller.knows(buyer)) {
-      const held = await live.seller.find(buyer)
-      if (held === 'unknown') return undefined
-      if (held.some(one => one.live)) return true
-    }
+    const attempts = await attemptsAt(context, id, buyer)
+    if (attempts === 'unknown') return undefined
+    if (attempts.some(one => one.live)) return 'live'
+    ended ||= attempts.some(one => one.reservedAtMs >= letInAtMs)
   }
-  return false
+  return ended ? 'ended' : 'no'
+}
+
+async function attemptsAt({ registry, finder }: JoinContext, item: ItemId, buyer: BuyerId) {
+  const live = registry.get(item)
+  if (live !== undefined) return live.seller.knows(buyer) ? live.seller.find(buyer) : []
+  const orders = await finder.ofBuyer(item, buyer)
+  return orders.map(({ state, reservedAtMs }) => ({ live: state !== 'closed', reservedAtMs }))
 }
