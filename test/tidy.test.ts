@@ -9,6 +9,7 @@ import { SLOW_FILES } from './slow-files.ts'
 import * as effects from './tidy/effects.ts'
 import { EXPORTS_EXCUSED } from './tidy/excuses.ts'
 import * as figures from './tidy/figures.ts'
+import * as logs from './tidy/logs.ts'
 import * as packages from './tidy/packages.ts'
 import * as paths from './tidy/paths.ts'
 import * as rooms from './tidy/rooms.ts'
@@ -22,7 +23,7 @@ import * as words from './tidy/words.ts'
 // A busy machine needs longer than the five seconds a test has by default.
 setDefaultTimeout(300_000)
 
-const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages, paths, words].flatMap(group =>
+const rules: Rule[] = [rooms, effects, scripts, texts, figures, logs, packages, paths, words].flatMap(group =>
   Object.values(group),
 )
 const files = readTree(resolve(import.meta.dirname, '..'))

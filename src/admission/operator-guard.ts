@@ -89,7 +89,7 @@ export class OperatorGuard {
     if (how === 'limited') this.#guesses = { count: (this.guessing()?.count ?? 0) + 1, address, atMs: nowMs }
     this.#refused += 1
     if (nowMs - this.#lineAtMs < LINE_EVERY_MS) return
-    log.warn({ address, refused: this.#refused }, 'operator token refused')
+    log.warn({ event: 'operator_refused', address, refused: this.#refused }, 'operator token refused')
     this.#refused = 0
     this.#lineAtMs = nowMs
   }

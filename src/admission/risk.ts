@@ -76,10 +76,11 @@ const answerSchema = z.discriminatedUnion('decision', [
 ])
 
 const OUTAGE_TEXTS = {
+  event: 'risk_silent',
   begins: 'the risk hook did not answer: tickets are given by RISK_ON_FAILURE',
   lasts: 'the risk hook still does not answer',
   ends: 'the risk hook answers again',
-}
+} as const
 
 /** Why there is no answer of the shop. The first three are failures of its program. */
 type Failure = Extract<Counted['risk_asks'][number], 'timeout' | 'failed' | 'unreadable' | 'crowded' | 'resting'>

@@ -324,7 +324,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     defaults: config.holds,
   })
   context.messages.listen({ orderChanged: order => budget.orderChanged(order), saleChanged() {} })
-  const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
+  const onFailed = (why: string) => log.warn({ event: 'keys_not_fetched', why }, "the shop's keys could not be fetched")
   const { jwksUrl } = config.buyerJwt
   const buyers = createBuyerTokens({
     clock,

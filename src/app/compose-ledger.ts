@@ -74,7 +74,11 @@ export async function openLedger(config: Config, log: Log) {
     config.databaseUrl === undefined
       ? await startEmbeddedServer({
           dataDir: config.dataDir,
-          log: (level, message) => log[level]({}, message),
+          log(level, message) {
+            if (level === 'info') log.info({ event: 'embedded_postgres' }, message)
+            else if (level === 'warn') log.warn({ event: 'embedded_postgres_unusual' }, message)
+            else log.error({ event: 'embedded_postgres_ended' }, message)
+          },
         })
       : undefined
   let closing = false
@@ -84,7 +88,7 @@ export async function openLedger(config: Config, log: Log) {
     events: config.events.written,
     alwaysYields: config.redis !== undefined && !config.roles.includes('worker'),
     onError: error => {
-      if (!closing) log.warn({ err: error }, 'connection to the ledger broken')
+      if (!closing) log.warn({ event: 'ledger_connection_broken', err: error }, 'connection to the ledger broken')
     },
   })
   return {
@@ -96,7 +100,8 @@ export async function openLedger(config: Config, log: Log) {
       migrate(database, undefined, {
         signal,
         check: client => requireDurable(client, log),
-        onWaiting: () => log.info({}, 'another process migrates the database; waiting for it'),
+        onWaiting: () =>
+          log.info({ event: 'migration_awaited' }, 'another process migrates the database; waiting for it'),
       }),
     /** `waitMs`: how long to wait for connections in use. */
     async close(waitMs = CLOSE_MS_MAX) {

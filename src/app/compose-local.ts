@@ -127,7 +127,7 @@ export function runAlone(context: ProcessContext, selling: Selling): Runner {
       if (live === 0) {
         if (unsettled > 0)
           log.warn(
-            { unsettled },
+            { event: 'cluster_lapsed', unsettled },
             'edges or workers of a cluster lapsed without a word: reservations they acknowledged last may be in Redis alone, and are refused ' +
               'when this process sells the item. To keep them, stop this process, start the cluster again with its Redis, and stop it in order',
           )
@@ -150,7 +150,10 @@ export function runAlone(context: ProcessContext, selling: Selling): Runner {
   async function builtInTime(): Promise<void> {
     const built = controller.idle().then(() => true)
     if (await atMost(clock, BUILD_MS_MAX, built)) return
-    log.warn({ waitedMs: BUILD_MS_MAX }, 'some gates are not built yet; their items go on sale when they are')
+    log.warn(
+      { event: 'gates_late', waitedMs: BUILD_MS_MAX },
+      'some gates are not built yet; their items go on sale when they are',
+    )
   }
 
   return {

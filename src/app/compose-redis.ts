@@ -78,7 +78,10 @@ class DurabilityWatch {
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       await this.#refuseOtherKind()
-      this.#log.warn({ code: error.code, err: error }, 'Redis is away; starting without it')
+      this.#log.warn(
+        { event: 'start_without_redis', code: error.code, err: error },
+        'Redis is away; starting without it',
+      )
     }
   }
 
@@ -104,7 +107,10 @@ class DurabilityWatch {
       if (found.length === 0) this.#right.set(name, connection)
       else if (found.some(problem => problem !== tooFew)) problems.push(...named(primaries, name, found))
       else if (tooFew !== undefined) {
-        this.#log.warn({ redis: name, problems: tooFew }, 'Redis server acknowledges nothing: it has too few replicas')
+        this.#log.warn(
+          { event: 'redis_too_few_replicas', redis: name, problems: tooFew },
+          'Redis server acknowledges nothing: it has too few replicas',
+        )
         this.#logged.set(name, tooFew)
       }
     }
@@ -122,14 +128,18 @@ class DurabilityWatch {
     if (facts.role === 'slave' || tooFewReplicas(facts, stated) !== undefined) return
     const problems = named(primaries, name, problemsOf(facts, stated)).join('; ')
     if (problems === '') {
-      if (this.#logged.delete(name)) this.#log.info({ redis: name }, 'Redis server keeps REDIS_DURABILITY now; in use')
+      if (this.#logged.delete(name))
+        this.#log.info({ event: 'redis_in_use', redis: name }, 'Redis server keeps REDIS_DURABILITY now; in use')
       primary.hold(undefined)
       this.#right.set(name, connection)
       return
     }
     if (!this.#complete) throw new ConfigError(problems)
     if (this.#logged.get(name) !== problems)
-      this.#log.error({ redis: name, problems }, 'Redis server not used until its settings are corrected')
+      this.#log.error(
+        { event: 'redis_refused', redis: name, problems },
+        'Redis server not used until its settings are corrected',
+      )
     this.#logged.set(name, problems)
     primary.hold(problems)
   }

@@ -232,7 +232,10 @@ function createWorker(context: ProcessContext, side: SharedGate) {
 async function prepareWay({ way }: SharedGate, log: Log): Promise<void> {
   await onFault(way.prepare, fault => {
     if (!fault.retryable) throw new ConfigError(fault.message)
-    log.warn({ code: fault.code, err: fault }, 'Kafka does not answer: reservations wait in the outbox until it does')
+    log.warn(
+      { event: 'start_without_kafka', code: fault.code, err: fault },
+      'Kafka does not answer: reservations wait in the outbox until it does',
+    )
   })
 }
 
@@ -278,7 +281,9 @@ function runInCluster(
       }
       if (!config.roles.includes('keeper')) return true
       keep({ ...work, others: [] })
-      const acting = leader.acquire(signal, () => log.info({}, 'another keeper acts; standing by'))
+      const acting = leader.acquire(signal, () =>
+        log.info({ event: 'keeper_stands_by' }, 'another keeper acts; standing by'),
+      )
       void acting.then(acquired => (acquired ? startDemo(context, report) : undefined)).catch(broken.reject)
       return true
     },
@@ -294,7 +299,11 @@ function runInCluster(
       const all = await onFault(() => handOverAll(context))
       // What could not be handed over is in the outbox; the lease lapses, and a rebuild waits for it (E4).
       if (all) await node.giveBack()
-      else log.warn({ held: acknowledged.size() }, 'stopped with acknowledged orders that the ledger did not take')
+      else
+        log.warn(
+          { event: 'stopped_with_reservations', held: acknowledged.size() },
+          'stopped with acknowledged orders that the ledger did not take',
+        )
       await leader.giveBack()
       await side.way.close()
       await connection.close()

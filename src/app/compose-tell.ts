@@ -37,7 +37,10 @@ export function openEventCopies(context: ProcessContext) {
     async check(): Promise<void> {
       const checked = onFault(copies.prepare, fault => {
         if (!fault.retryable) throw new ConfigError(fault.message)
-        log.warn({ code: fault.code, err: fault }, 'Kafka is away; events wait in the ledger')
+        log.warn(
+          { event: 'events_without_kafka', code: fault.code, err: fault },
+          'Kafka is away; events wait in the ledger',
+        )
       })
       checked.catch(refused.reject)
       await atMost(clock, CHECK_MS_MAX, checked)

@@ -45,10 +45,11 @@ const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
 
 const GAUGE_TEXTS = {
+  event: 'gauges_unread',
   begins: 'gauges not read: they are left out of the metrics',
   lasts: 'gauges still not read',
   ends: 'gauges are read again',
-}
+} as const
 
 type Database = OpenLedger['database']
 

@@ -124,7 +124,11 @@ export async function startDemo(context: ProcessContext, report: StartReport): P
   if (!context.config.demo) return
   const sale = await onFault(
     () => demoSale(context),
-    error => context.log.warn({ code: error.code, err: error }, 'no demo sale: the ledger did not answer'),
+    error =>
+      context.log.warn(
+        { event: 'demo_not_made', code: error.code, err: error },
+        'no demo sale: the ledger did not answer',
+      ),
   )
   if (sale) report.demo(sale)
 }

@@ -46,13 +46,15 @@ export function createWatching(
     void finder
       .byId(id)
       .then(order => order && messages.orderChanged(order))
-      .catch((error: unknown) => log.warn({ order: id, err: error }, 'order-changed message not published'))
+      .catch((error: unknown) =>
+        log.warn({ event: 'order_not_published', order: id, err: error }, 'order-changed message not published'),
+      )
   }
 
   return {
     alarm(what: Counted['alarms'][number], fields: Fields): void {
       meters.count('alarms', what)
-      log.error({ alarm: what, ...fields }, 'alarm: this should never happen')
+      log.error({ event: 'alarm', alarm: what, ...fields }, 'alarm: this should never happen')
     },
     onPaid(order: OrderId): void {
       meters.count('orders', 'paid')
@@ -82,7 +84,7 @@ export function createWatching(
       meters.count('payment_callbacks_forged', 'forged')
       forged += 1
       if (clock.elapsed() - forgedLineAtMs < FORGED_LINE_EVERY_MS) return
-      log.warn({ provider, forged }, 'callback refused: wrong signature')
+      log.warn({ event: 'callback_forged', provider, forged }, 'callback refused: wrong signature')
       forged = 0
       forgedLineAtMs = clock.elapsed()
     },

@@ -23,10 +23,11 @@ interface LoopOptions {
 }
 
 const TEXTS = {
+  event: 'round_failed',
   begins: 'a round failed; the next one follows',
   lasts: 'rounds still fail',
   ends: 'rounds succeed again',
-}
+} as const
 
 export function startLoop({ name, everyMs, clock, log, signal, run, onBug }: LoopOptions) {
   const outage = new OutageLog({ clock, log }, { loop: name }, TEXTS)

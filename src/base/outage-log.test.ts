@@ -8,12 +8,12 @@ function open() {
   let nowMs = 0
   const lines: string[] = []
   const write =
-    (level: string): Log['warn'] =>
-    ({ failed, forMs, code }, message) =>
+    (level: string) =>
+    ({ failed, forMs, code }: Readonly<Record<string, unknown>>, message: string) =>
       void lines.push([level, message, code, failed, forMs].filter(one => one !== undefined).join(' '))
   const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   const clock = { ...systemClock, elapsed: () => nowMs }
-  const outage = new OutageLog({ clock, log }, {}, { begins: 'begins', lasts: 'lasts', ends: 'ends' })
+  const outage = new OutageLog({ clock, log }, {}, { event: 'busy', begins: 'begins', lasts: 'lasts', ends: 'ends' })
   const pass = (ms: number) => {
     nowMs += ms
   }

@@ -10,10 +10,13 @@
 import type { Clock } from './clock.ts'
 import { Fault } from './fault.ts'
 import type { Log } from './log.ts'
+import type { OutageEvent } from './log-events.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 interface OutageTexts {
+  /** In each of its lines, with the `phase`: begins, lasts or ends. */
+  readonly event: OutageEvent
   readonly begins: string
   readonly lasts: string
   readonly ends: string
@@ -56,24 +59,34 @@ export class OutageLog {
     if (!this.#kinds.has(kind) && this.#kinds.size < KINDS_MAX) {
       this.#kinds.add(kind)
       const code = error instanceof Fault ? { code: error.code } : {}
-      const line = { ...this.#fields, ...fields?.(), ...code, ...(error !== undefined && { err: error }) }
+      const line = {
+        ...this.#fields,
+        ...fields?.(),
+        ...this.#phase('begins'),
+        ...code,
+        ...(error !== undefined && { err: error }),
+      }
       if (error === undefined || error instanceof Fault) this.#log.warn(line, this.#texts.begins)
       else this.#log.error(line, this.#texts.begins)
     } else if (nowMs - this.#countedMs >= COUNT_EVERY_MS) {
       this.#countedMs = nowMs
-      this.#log.warn(this.#count(nowMs), this.#texts.lasts)
+      this.#log.warn(this.#count(nowMs, 'lasts'), this.#texts.lasts)
     }
   }
 
   worked(): void {
     if (this.#failed === 0 || this.#clock.elapsed() - this.#failedMs < QUIET_MS) return
-    this.#log.warn(this.#count(this.#failedMs), this.#texts.ends)
+    this.#log.warn(this.#count(this.#failedMs, 'ends'), this.#texts.ends)
     this.#failed = 0
     this.#kinds.clear()
   }
 
-  #count(untilMs: number) {
-    return { ...this.#fields, failed: this.#failed, forMs: Math.round(untilMs - this.#beganMs) }
+  #phase(phase: keyof Omit<OutageTexts, 'event'>) {
+    return { event: this.#texts.event, phase }
+  }
+
+  #count(untilMs: number, phase: 'lasts' | 'ends') {
+    return { ...this.#fields, ...this.#phase(phase), failed: this.#failed, forMs: Math.round(untilMs - this.#beganMs) }
   }
 }
 

@@ -41,7 +41,7 @@ export function startServer(parts: Address & DispatchParts & AnsweringParts) {
     // Bun's own refusal has no body: dispatch and those who read a body refuse more than 16 KiB themselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request, self) => dispatch.everybody(request, self) as Response,
-    error: error => failed(log, error, 'unexpected error outside a handler'),
+    error: error => failed(log, error, 'answer_crashed', 'unexpected error outside a handler'),
     websocket: {
       data: {} as LiveState,
       maxPayloadLength: SOCKET_HEARD_BYTES_MAX,
@@ -87,7 +87,7 @@ export function startLobby(parts: Address & { readonly readiness: Readiness; rea
         ? match.handle({ request, url, params: match.params, requestId: '' })
         : plainProblem('busy')
     },
-    error: error => failed(parts.log, error, 'unexpected error outside a handler'),
+    error: error => failed(parts.log, error, 'answer_crashed', 'unexpected error outside a handler'),
   })
   return { url: urlOf(parts.host, server.port), stop: () => server.stop(true) }
 }
@@ -102,13 +102,13 @@ export function startMetricsServer(parts: Address & { readonly scrape: Scrape; r
         return problem('method_not_allowed', { headers: { allow: 'GET, HEAD' } })
       return scrapeResponse(parts.scrape)
     },
-    error: error => failed(parts.log, error, 'metrics could not be read'),
+    error: error => failed(parts.log, error, 'scrape_failed', 'metrics could not be read'),
   })
   return { url: urlOf(parts.host, server.port), stop: () => server.stop(true) }
 }
 
-function failed(log: Log, error: Error, event: string): Response {
-  log.error({ err: error }, event)
+function failed(log: Log, error: Error, event: 'answer_crashed' | 'scrape_failed', message: string): Response {
+  log.error({ event, err: error }, message)
   return plainProblem('internal')
 }
 

@@ -31,15 +31,17 @@ const ANSWERS_PER_LINE = 100
 const SERVER_ERROR = 500
 const BUSY = PROBLEMS.busy.status
 const BUSY_TEXTS = {
+  event: 'busy',
   begins: 'answered busy',
   lasts: 'still answering busy',
   ends: 'no longer answering busy',
-}
+} as const
 const UNREADY_TEXTS = {
+  event: 'unready',
   begins: 'answered unready',
   lasts: 'still answering unready',
   ends: 'answered ready again',
-}
+} as const
 const READY_PATH = operationsCalls.ready.path
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/
 
@@ -50,8 +52,8 @@ export function createAccessLog({ clock, log }: { readonly clock: Clock; readonl
   let answers = 0
 
   function write(line: AccessLine): void {
-    if (line.status >= SERVER_ERROR) log.warn(fieldsOf(line), 'answered')
-    else log.info(fieldsOf(line), 'answered')
+    if (line.status >= SERVER_ERROR) log.warn({ event: 'answered_error', ...fieldsOf(line) }, 'answered')
+    else log.info({ event: 'answered', ...fieldsOf(line) }, 'answered')
   }
 
   return {

@@ -17,7 +17,8 @@ export function createTerminalLines(write: (text: string) => void, colours: bool
     colours && colour > 0 && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text
   return {
     write(line: string): void {
-      const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+      // The message says to a person what the event is.
+      const { level, time, msg, err, event: _, ...fields } = JSON.parse(line) as Record<string, unknown>
       const [word, colour] = LEVELS[String(level)] ?? ['', 0]
       const message = printable(`${word}${msg}${causeOf(err)}`)
       const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${shownOf(value)}`)

@@ -5,6 +5,7 @@ import { renderClientTypes } from './client-types.ts'
 import { renderConfigurationReference } from './configuration.ts'
 import { renderErrorsReference } from './errors.ts'
 import { renderSchema } from './events.ts'
+import { renderLogsReference } from './logs.ts'
 import { renderMetricsReference } from './metrics.ts'
 
 /** A JSON Schema for each type of event. */
@@ -13,6 +14,7 @@ const SCHEMAS = EVENT_TYPES.map(type => [`docs/events/${type}.json`, () => rende
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': renderConfigurationReference,
   'docs/reference/errors.md': renderErrorsReference,
+  'docs/reference/logs.md': renderLogsReference,
   'docs/reference/metrics.md': renderMetricsReference,
   'client/src/wire.ts': renderClientTypes,
   ...Object.fromEntries(SCHEMAS),

@@ -78,6 +78,7 @@ export function createSiteverify({ provider, secret, clock, log }: Options) {
     { clock, log },
     { provider: provider.name, answer: provider.whenDown },
     {
+      event: 'challenge_provider_failed',
       begins: 'the challenge provider failed',
       lasts: 'the challenge provider still fails',
       ends: 'the challenge provider answers again',

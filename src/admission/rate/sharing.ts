@@ -143,7 +143,7 @@ export class Sharing {
     this.#presentMs = sentMs
     if (anyAway) {
       this.reachedSinceMs = clock.elapsed()
-      if (this.#warned) log.info({ edges: this.edges }, 'rate limits are counted together again')
+      if (this.#warned) log.info({ event: 'rates_shared', edges: this.edges }, 'rate limits are counted together again')
       this.#warned = false
     }
     this.#setEdges(Math.max(1, ...found.map(here => here ?? 0)), clock.elapsed())
@@ -188,7 +188,10 @@ export class Sharing {
     meters.count('rate_questions', 'failed')
     this.#isAway[partition] = true
     if (!this.#warned)
-      log.warn({ edges: this.edges }, 'rate limits are not counted together: each edge holds its own part of them')
+      log.warn(
+        { event: 'rates_alone', edges: this.edges },
+        'rate limits are not counted together: each edge holds its own part of them',
+      )
     this.#warned = true
   }
 

@@ -147,6 +147,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     demo: values.DEMO,
     warmCode: values.WARM_CODE,
     logLevel: values.LOG_LEVEL,
+    logsHashedBuyers: values.LOG_BUYERS === 'hashed',
     drainMs: values.DRAIN_SECONDS * 1000,
     /** Undefined: metrics only on the main port. */
     metricsPort: values.METRICS_PORT,

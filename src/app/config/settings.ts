@@ -262,6 +262,12 @@ export const SETTINGS = {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',
   }),
+  LOG_BUYERS: setting({
+    about:
+      'How buyer ids, and addresses of those who sign in as operators, stand in the log: as they are, or as a keyed hash, the same in all processes with the same TICKET_KEYS. Nothing else in the log is personal.',
+    schema: z.enum(['plain', 'hashed']),
+    default: 'plain',
+  }),
   METRICS_PORT: setting({
     about: 'Metrics on a port of their own, without a token, on METRICS_HOST. Not the same as PORT.',
     schema: whole(1, 65_535),

@@ -65,7 +65,7 @@ export function createDemoCrowd(
     const item = sale?.items[0]
     if (sale === undefined || item === undefined) return undefined
     if (running === undefined && !stopping.signal.aborted) {
-      log.info({ sale: sale.id, buyers: BUYERS }, 'demo crowd started')
+      log.info({ event: 'demo_crowd_started', sale: sale.id, buyers: BUYERS }, 'demo crowd started')
       running = play({ url: url(), sale: sale.id, item: item.id, opensAtMs: sale.opensAtMs, buyers: BUYERS })
     }
     return describe(sale)
@@ -76,7 +76,8 @@ export function createDemoCrowd(
     const failure = await runCrowd(task, clock, stopping.signal)
     running = undefined
     if (failure === undefined) done = task.sale
-    else if (!stopping.signal.aborted) log.warn({ sale: task.sale, why: failure }, 'demo crowd failed')
+    else if (!stopping.signal.aborted)
+      log.warn({ event: 'demo_crowd_failed', sale: task.sale, why: failure }, 'demo crowd failed')
   }
 
   return {

@@ -8,12 +8,14 @@
 import { systemClock } from '../../base/clock.ts'
 import { armFaultPoints } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
+import { systemRandom } from '../../base/random.ts'
 import { startLobby } from '../../edge/server.ts'
 import { createPinoLog } from '../../telemetry/pino-log.ts'
 import { createTerminalLines } from '../../telemetry/terminal-lines.ts'
 import { type Composed, compose } from '../compose.ts'
 import { openLedger } from '../compose-ledger.ts'
 import type { Config } from '../config/config.ts'
+import { ownSecret } from '../config/secrets.ts'
 import { unsafeSettings } from '../config/unsafe-settings.ts'
 import { aborted, type StartReport } from '../process-context.ts'
 import { awaitLedger, WAIT_MS_MAX } from './await-ledger.ts'
@@ -31,8 +33,9 @@ interface Output {
 export async function serve(config: Config, output: Output, stopping: AbortSignal): Promise<void> {
   const { print, terminal } = output
   const lines = terminal && createTerminalLines(text => print(text.trimEnd()), terminal.colours)
-  const log = createPinoLog(config.logLevel, lines)
-  log.info({ config: config.shown }, 'starting')
+  const hashKey = config.logsHashedBuyers ? ownSecret(config, systemRandom, 'log-key') : undefined
+  const log = createPinoLog(config.logLevel, { lines, hashKey })
+  log.info({ event: 'starting', config: config.shown }, 'starting')
   armFaultPoints(config.faultPoints)
   const ledger = await openLedger(config, log)
   const background = new AbortController()
@@ -44,7 +47,7 @@ export async function serve(config: Config, output: Output, stopping: AbortSigna
       clock: systemClock,
       stopping,
       onWaiting(why) {
-        log.warn({ why }, 'waiting for the ledger')
+        log.warn({ event: 'ledger_awaited', why }, 'waiting for the ledger')
         lobby = startLobby({ ...config, log, readiness: () => ['the ledger does not answer'] })
         print(
           `stampede waits on ${lobby.url}: ${why}. It starts when PostgreSQL answers, and ends after ${WAIT_MS_MAX / 1_000} s without an answer.`,
@@ -52,7 +55,7 @@ export async function serve(config: Config, output: Output, stopping: AbortSigna
       },
     })
     if (applied === undefined) return
-    if (applied.length > 0) log.info({ applied }, 'migrations applied')
+    if (applied.length > 0) log.info({ event: 'migrated', applied }, 'migrations applied')
     let composed: Composed | undefined
     composed = await compose(config, log, ledger, background.signal, () => unreadyReasons(composed, stopping))
     let kill = async () => {}
@@ -61,7 +64,7 @@ export async function serve(config: Config, output: Output, stopping: AbortSigna
       const server = composed.serve()
       kill = server.kill
       await run(config, composed, server.url, output, stopping)
-      log.info({}, 'draining')
+      log.info({ event: 'draining' }, 'draining')
       await Promise.race([server.stop(), systemClock.sleep(leftMs() - config.drainMs * GIVE_BACK_SHARE)])
     } finally {
       await kill()
@@ -72,7 +75,7 @@ export async function serve(config: Config, output: Output, stopping: AbortSigna
     background.abort()
     await lobby?.stop()
     await ledger.close(leftMs())
-    log.info({}, 'stopped')
+    log.info({ event: 'stopped' }, 'stopped')
   }
 }
 
@@ -131,7 +134,7 @@ async function giveBack(composed: Composed, withinMs: number, log: Log): Promise
   const given = Promise.all(composed.loops.map(loop => loop.stopped)).then(() => composed.close())
   const late = systemClock.sleep(withinMs).then(() => 'late' as const)
   if ((await Promise.race([given, late])) === 'late')
-    log.warn({}, 'stopped before everything was given back; leases are left to lapse')
+    log.warn({ event: 'stopped_late' }, 'stopped before everything was given back; leases are left to lapse')
 }
 
 /** What is left of this time, which begins when it is first asked. */

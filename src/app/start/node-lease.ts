@@ -14,10 +14,11 @@ import type { NodeKind, Nodes } from '../../ledger/nodes.ts'
 
 const RENEW_EVERY_MS = 5_000
 const OUTAGE_TEXTS = {
+  event: 'node_not_renewed',
   begins: 'node id not renewed; trying again',
   lasts: 'node id still not renewed',
   ends: 'node id is renewed again',
-}
+} as const
 
 interface NodeParts {
   readonly nodes: Nodes
@@ -37,7 +38,7 @@ export async function holdNode(parts: NodeParts, signal: AbortSignal) {
   let ended = false
   let renewal: Promise<void> = Promise.resolve()
   let held = await lease()
-  log.info({ node: held.node }, 'node id leased')
+  log.info({ event: 'node_leased', node: held.node }, 'node id leased')
 
   async function lease() {
     const askedMs = clock.elapsed()
@@ -58,7 +59,10 @@ export async function holdNode(parts: NodeParts, signal: AbortSignal) {
         held = await lease()
         const why =
           untilMs === undefined ? 'lost to another process' : 'of no use until the clock has caught up with it'
-        log.warn({ node: held.node, behindMs }, `lease of the node id ${why}; leased a new id`)
+        log.warn(
+          { event: 'node_leased_anew', node: held.node, behindMs },
+          `lease of the node id ${why}; leased a new id`,
+        )
       }
       outage.worked()
     } catch (error) {

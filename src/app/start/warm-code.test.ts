@@ -21,7 +21,7 @@ function setUp(opensInMs: number, costs: (lot: number) => number) {
       rested.push(ms)
     },
   }
-  const write: Log['info'] = (_, line) => void lines.push(line)
+  const write = (_: unknown, line: string) => void lines.push(line)
   const log: Log = { debug() {}, info: write, warn: write, error: write }
   const live = { sale: { opensAtMs: nowMs + opensInMs }, item: { id: '1' }, queue: { depth: () => 0 } }
   const warmer = new CodeWarmer({

@@ -58,10 +58,16 @@ export class CodeWarmer {
     this.#warmedMs = clock.elapsed()
     try {
       const warmed = await this.#warm(clock.elapsed() + Math.min(leftMs, LASTS_MS_MAX))
-      log.info({ ...warmed, opensInMs: Math.round(this.#untilOpening()) }, 'the code is warm for the next opening')
+      log.info(
+        { event: 'code_warm', ...warmed, opensInMs: Math.round(this.#untilOpening()) },
+        'the code is warm for the next opening',
+      )
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      log.warn({ code: error.code, err: error }, 'the code could not be warmed; the first orders are slower')
+      log.warn(
+        { event: 'code_not_warm', code: error.code, err: error },
+        'the code could not be warmed; the first orders are slower',
+      )
     }
   }
 

@@ -152,7 +152,7 @@ export class Link {
         const client = await Promise.race([this.#open(broken.resolve, given.signal), broken.promise.then(thrown)])
         connected.abort()
         if (!signal.aborted) {
-          if (logged.size > 0) log.info({ redis: name, at: this.#at }, 'redis is back')
+          if (logged.size > 0) log.info({ event: 'redis_back', redis: name, at: this.#at }, 'redis is back')
           logged.clear()
           waitMs = RECONNECT_MS_MIN
           this.#up = client
@@ -163,7 +163,7 @@ export class Link {
         const reason = messageOf(error)
         if (!signal.aborted && !logged.has(reason) && logged.size < REASONS_MAX) {
           logged.add(reason)
-          log.warn({ redis: name, at: this.#at, reason }, 'redis is away')
+          log.warn({ event: 'redis_away', redis: name, at: this.#at, reason }, 'redis is away')
         }
       }
       connected.abort()

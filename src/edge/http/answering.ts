@@ -118,7 +118,7 @@ function responseTo(error: unknown, { request, requestId, route }: Passage, log:
   // The client hung up while its body was read: no answer reaches it, and nothing failed here.
   if (request.signal.aborted) return plainProblem('body_invalid')
   if (error instanceof Fault && error.retryable) return plainProblem('busy')
-  log.error({ requestId, method: request.method, route, err: error }, 'unexpected error')
+  log.error({ event: 'answer_failed', requestId, method: request.method, route, err: error }, 'unexpected error')
   return problem('internal', { detail: `Tell the shop this request id: ${requestId}.`, more: { requestId } })
 }
 

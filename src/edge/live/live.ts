@@ -49,10 +49,11 @@ const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = 1_000
 const ALL_SOCKETS = 'all'
 const OUTAGE_TEXTS = {
+  event: 'live_unserved',
   begins: 'live socket or message not served',
   lasts: 'live sockets or messages still not served',
   ends: 'live sockets and messages are served again',
-}
+} as const
 
 export class Live {
   readonly #parts: LiveParts

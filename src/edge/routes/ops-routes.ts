@@ -92,10 +92,13 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
     const line = { by: name, action: 'operator.sign_in', details: { role, address } }
     try {
       if (await inTime(journal.write(line).then(() => true))) return
-      log.warn({ operator: name, address }, 'sign-in not written to the log: the ledger does not answer')
+      log.warn(
+        { event: 'sign_in_unwritten', operator: name, address },
+        'sign-in not written to the log: the ledger does not answer',
+      )
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      log.warn({ operator: name, address, err: error }, 'sign-in not written to the log')
+      log.warn({ event: 'sign_in_unwritten', operator: name, address, err: error }, 'sign-in not written to the log')
     }
   }
 

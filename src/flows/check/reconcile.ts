@@ -57,7 +57,10 @@ export async function reconcileSale(context: ReconcileContext, sale: Sale): Prom
   for (const line of untouched ? first : await auditItems(context, sale)) reportLine(context, line, findings)
   if (differences.length > 0) {
     context.onDifferences(differences.length, repairs.length)
-    context.log.error({ sale: sale.id, differences, repairs }, 'reconciliation found differences')
+    context.log.error(
+      { event: 'differences_found', sale: sale.id, differences, repairs },
+      'reconciliation found differences',
+    )
   }
   return findings
 }

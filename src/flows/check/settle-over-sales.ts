@@ -45,7 +45,10 @@ export function createSaleSettler(context: SettleContext): { round(): Promise<vo
     const report = await context.reconcile(sale)
     const results = await reconciliation.results(sale.id)
     await reconciliation.save(sale.id, 'final', report, { results })
-    log.info({ sale: sale.id, differences: report.differences.length, results }, 'sale over and settled')
+    log.info(
+      { event: 'sale_settled', sale: sale.id, differences: report.differences.length, results },
+      'sale over and settled',
+    )
   }
 
   function wait(sale: SaleId): void {
@@ -60,7 +63,10 @@ export function createSaleSettler(context: SettleContext): { round(): Promise<vo
   return {
     async round() {
       for (const sale of await reconciliation.reopen())
-        log.warn({ sale }, 'sale with a final report is not over: it gets another report at its end')
+        log.warn(
+          { event: 'sale_reopened', sale },
+          'sale with a final report is not over: it gets another report at its end',
+        )
       const { page, isLast } = await next()
       for (const id of page) listed.add(id)
       if (isLast) {

@@ -164,7 +164,7 @@ export function createConfirming(
       live.staleAtMs = clock.elapsed()
       withdrawn.add(live)
       forgotten.set(item, Math.max(epoch, forgotten.get(item) ?? 0))
-      log.warn({ item, epoch }, 'item withdrawn: its epoch may not sell here any more')
+      log.warn({ event: 'item_withdrawn', item, epoch }, 'item withdrawn: its epoch may not sell here any more')
     },
     /** One call at a time. */
     async round(): Promise<void> {

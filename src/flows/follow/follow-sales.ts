@@ -68,10 +68,11 @@ const UNREAD_MAX = 500
 /** Statuses older than this are not the gate's clock any more. */
 const CLOCK_FRESH_MS = 2_000
 const OUTAGE_TEXTS = {
+  event: 'follow_failed',
   begins: 'follow step failed; the next round tries again',
   lasts: 'follow steps still fail',
   ends: 'follow steps succeed again',
-}
+} as const
 
 export class Following {
   readonly #context: FollowContext
@@ -305,7 +306,7 @@ export class Following {
       // E2: from here no read shows the epoch of this entry.
       known.seen = { atMs: Math.min(known.seen.atMs, beforeMs) }
       log.error(
-        { item: item.id, seen: known.epoch, shown: item.epoch },
+        { event: 'older_epoch', item: item.id, seen: known.epoch, shown: item.epoch },
         'the ledger shows an older epoch than before: ignored. Was it restored from a backup while this process ran?',
       )
       return
@@ -321,7 +322,10 @@ export class Following {
     if (!live.current && (item.door === 'gate' || item.door === 'ledger')) live.staleAtMs = this.#seen.atMs
     confirming.added(live)
     changed()
-    log.info({ sale: sale.id, item: item.id, epoch: item.epoch, door: item.door }, 'item followed')
+    log.info(
+      { event: 'item_followed', sale: sale.id, item: item.id, epoch: item.epoch, door: item.door },
+      'item followed',
+    )
   }
 
   /** What a seller holds without an answer of the ledger is placed again. */
@@ -340,9 +344,13 @@ export class Following {
       for (const live of registry.values()) if (live.door === 'gate') live.skewed = skewed
     if (skewed && !this.#skewReported) {
       alarm('gate_clock_skew', { aheadMs })
-      log.error({ aheadMs }, "the gate's clock and the ledger's disagree: nothing is sold until both are set right")
+      log.error(
+        { event: 'clocks_disagree', aheadMs },
+        "the gate's clock and the ledger's disagree: nothing is sold until both are set right",
+      )
     }
-    if (!skewed && this.#skewReported) log.info({}, "the gate's clock and the ledger's agree again")
+    if (!skewed && this.#skewReported)
+      log.info({ event: 'clocks_agree' }, "the gate's clock and the ledger's agree again")
     this.#skewReported = skewed
   }
 

@@ -79,7 +79,7 @@ async function handBatch(
   })
   const orders = asks.length - stuck
   meters.count('hand_overs', 'order', orders)
-  log.warn({ item, epoch, orders, stuck }, 'acknowledged reservations handed over to the ledger')
+  log.warn({ event: 'handed_over', item, epoch, orders, stuck }, 'acknowledged reservations handed over to the ledger')
   return stuck
 }
 

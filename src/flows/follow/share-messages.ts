@@ -69,7 +69,7 @@ export function shareMessages(context: ShareContext): Messages {
       if (sale) messages.saleChanged(sale)
     } catch (error) {
       // A bug too: showing a sale must not end the process that sells it.
-      context.log.warn({ sale: id, err: error }, 'sale-changed message not published')
+      context.log.warn({ event: 'sale_not_published', sale: id, err: error }, 'sale-changed message not published')
     }
   }
 

@@ -60,7 +60,8 @@ export function createArchiveItems({ archive, clock, log, afterMs, busy }: Archi
     moved += batch?.moved ?? 0
     if (batch?.last !== undefined) after = batch.last
     else {
-      if (moved > 0) log.info({ item, orders: moved }, 'orders of a settled item moved into the archive')
+      if (moved > 0)
+        log.info({ event: 'archived', item, orders: moved }, 'orders of a settled item moved into the archive')
       leave()
     }
     return batch?.moved ?? 0

@@ -26,7 +26,10 @@ const LOG_EVERY_MS = 2_000
 export async function fenceWaitMs({ nodes, fenceMs, log }: KeepContext): Promise<number> {
   const { longestFenceMs: longestMs } = await nodes.holding()
   if (longestMs > fenceMs)
-    log.warn({ fenceMs, longestMs }, 'an edge has a longer FENCE_MS than this keeper; waiting for the longer one')
+    log.warn(
+      { event: 'fence_differs', fenceMs, longestMs },
+      'an edge has a longer FENCE_MS than this keeper; waiting for the longer one',
+    )
   const waitMs = Math.max(fenceMs, longestMs)
   return waitMs === 0 ? 0 : waitMs + FENCE_MARGIN_MS
 }
@@ -55,7 +58,7 @@ export async function drain(
     const waitedMs = Math.round(nowMs - startedMs)
     if (waitedMs > context.drainMsMax) {
       log.error(
-        { item, epoch, waiting, lapsed, entries, waitedMs },
+        { event: 'drain_late', item, epoch, waiting, lapsed, entries, waitedMs },
         entries > 0
           ? 'outbox not drained in time: is a worker running, and does the ledger answer? The item stays off sale; starting over'
           : waiting > 0
@@ -66,7 +69,7 @@ export async function drain(
     }
     if (nowMs - loggedMs >= LOG_EVERY_MS) {
       loggedMs = nowMs
-      log.info({ item, epoch, waiting, lapsed, entries, waitedMs }, 'draining')
+      log.info({ event: 'item_draining', item, epoch, waiting, lapsed, entries, waitedMs }, 'draining')
     }
     await clock.sleep(pauseMs)
   }

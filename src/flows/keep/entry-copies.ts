@@ -73,7 +73,7 @@ export function createCopiesWait({ entryCopies, clock, log, alarm }: CopiesConte
     const waitedMs = Math.round(nowMs - beganMs)
     alarm('copies_unread', { item, epoch, waitedMs })
     log.error(
-      { item, epoch, waitedMs, answers },
+      { event: 'copies_unread', item, epoch, waitedMs, answers },
       'copies of outbox entries are not read to their end: the outbox alone decides that the item is drained',
     )
     return true

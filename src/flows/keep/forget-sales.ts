@@ -74,10 +74,13 @@ export function createForgetSales(context: ForgetContext): () => Promise<void> {
     // Behind the fence nothing can come any more; what came before it is waited for: forgetting is refused.
     if (!(await outbox.forget(id))) return
     if (await rights.setForgotten(id, epoch))
-      log.info({ sale, item: id }, 'item removed from the gate: its sale is over and settled')
+      log.info({ event: 'item_forgotten', sale, item: id }, 'item removed from the gate: its sale is over and settled')
   }
 
   const warn = (fault: Fault) =>
-    log.warn({ code: fault.code, err: fault }, 'settled sales not removed from the gate; the next round tries again')
+    log.warn(
+      { event: 'items_not_forgotten', code: fault.code, err: fault },
+      'settled sales not removed from the gate; the next round tries again',
+    )
   return () => onFault(forgetSettled, warn)
 }

@@ -250,7 +250,7 @@ export class GateController {
     } catch (error) {
       if (error instanceof Fault)
         this.#context.log.warn(
-          { item, code: error.code, err: error },
+          { event: 'gate_task_failed', item, code: error.code, err: error },
           'gate task not finished; the next round starts over',
         )
       else this.#bug ??= { error }
@@ -261,7 +261,10 @@ export class GateController {
     const { clock, log, meters, onDoorSet } = this.#context
     const startedMs = clock.elapsed()
     if (compact)
-      log.info({ item: item.id, shards: item.shards }, 'few units left: the gate is built anew with one shard')
+      log.info(
+        { event: 'shards_collapsed', item: item.id, shards: item.shards },
+        'few units left: the gate is built anew with one shard',
+      )
     meters.count('rebuilds', 'begun')
     meters.count('door_turns', 'draining')
     let epoch: Epoch | undefined
@@ -273,12 +276,15 @@ export class GateController {
     }
     const tookMs = Math.round(clock.elapsed() - startedMs)
     if (epoch === undefined) {
-      log.warn({ sale: sale.id, item: item.id, tookMs }, 'gate not opened; the next round starts over')
+      log.warn(
+        { event: 'gate_not_opened', sale: sale.id, item: item.id, tookMs },
+        'gate not opened; the next round starts over',
+      )
       return
     }
     meters.time('rebuild', clock.elapsed() - startedMs)
     meters.count('door_turns', 'gate')
-    log.info({ sale: sale.id, item: item.id, epoch, tookMs }, 'item on sale')
+    log.info({ event: 'item_on_sale', sale: sale.id, item: item.id, epoch, tookMs }, 'item on sale')
     onDoorSet()
   }
 
@@ -315,7 +321,10 @@ export class GateController {
     if (door === undefined) return
     meters.count('door_turns', door)
     if (door === 'gate')
-      log.info({ sale: sale.id, item: item.id }, 'the gate came back before it was done without; item on sale')
+      log.info(
+        { event: 'gate_back_early', sale: sale.id, item: item.id },
+        'the gate came back before it was done without; item on sale',
+      )
     else if (home === 'gate') this.#fell(item.id)
     onDoorSet()
   }

@@ -109,7 +109,7 @@ async function loaded(context: TaskContext, item: ItemId, epoch: Epoch, compact:
   const { available, gateShards, olderVersions, ...rest } = terms
   if (olderVersions)
     context.log.warn(
-      { item, epoch },
+      { event: 'older_process', item, epoch },
       'a process of an older version runs: the gate has one shard until the next rebuild',
     )
   return { ...rest, left: available }
@@ -122,7 +122,7 @@ async function verified(context: TaskContext, item: ItemId, epoch: Epoch, terms:
   const same = status?.epoch === epoch && status.left === left && status.held === held && status.buyers === buyers
   if (!same)
     context.log.error(
-      { item, epoch, left, held, buyers, status },
+      { event: 'gate_load_wrong', item, epoch, left, held, buyers, status },
       'the gate does not show what was loaded into it; the item is not opened',
     )
   return same

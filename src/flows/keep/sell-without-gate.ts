@@ -59,11 +59,11 @@ export async function sellWithoutGate(
   if (home === 'gate' && lapsed > 0) {
     context.meters.count('alarms', 'door_shut')
     context.log.error(
-      { alarm: 'door_shut', item: item.id, epoch, lapsed },
+      { event: 'item_shut', alarm: 'door_shut', item: item.id, epoch, lapsed },
       'the gate is away, and a process that sold this item is gone without a word: what it told buyers last may be on the gate’s disk alone. ' +
         'The item is not sold until the gate is back. Bring it back with its data; or, if that is lost, open the ledger door ' +
         '(POST /api/admin/sales/{sale}/items/{item}/door), which may turn such a reservation into a refusal',
     )
-  } else context.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
+  } else context.log.warn({ event: 'sold_without_gate', item: item.id, epoch, door }, 'the item is sold without a gate')
   return door
 }

@@ -61,7 +61,7 @@ export class DrawRunner {
     await faultPoint('draw.before')
     const isDrawn = await draws.draw(sale)
     await faultPoint('draw.after')
-    if (isDrawn) log.info({ sale, joins: sealed.joins, root: toHex(sealed.root) }, 'line drawn')
+    if (isDrawn) log.info({ event: 'line_drawn', sale, joins: sealed.joins, root: toHex(sealed.root) }, 'line drawn')
     return isDrawn
   }
 
@@ -72,7 +72,11 @@ export class DrawRunner {
       return false
     const found = await onFault(
       () => beacons.fetch(promise.round!),
-      fault => void log.warn({ sale, round: promise.round, why: fault.message }, 'beacon not fetched; the line waits'),
+      fault =>
+        void log.warn(
+          { event: 'beacon_not_fetched', sale, round: promise.round, why: fault.message },
+          'beacon not fetched; the line waits',
+        ),
     )
     if (found === undefined) return false
     await faultPoint('draw.beacon')

@@ -54,7 +54,10 @@ export class ProviderInquiries {
         await asked
       } catch (error) {
         if (!(error instanceof Fault)) throw error
-        log.debug({ order, code: error.code }, 'payment provider not asked for a buyer who is back')
+        log.debug(
+          { event: 'provider_not_asked', order, code: error.code },
+          'payment provider not asked for a buyer who is back',
+        )
       }
     }
     const askAll = async () => {

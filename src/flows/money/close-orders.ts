@@ -138,7 +138,10 @@ export class OrderCloser {
     failed.delete(item)
     for (const oldest of failed.keys()) if (failed.size >= FAILED_MAX) failed.delete(oldest)
     failed.set(item, this.#context.clock.elapsed() + REST_MS)
-    this.#context.log.warn({ item, code }, 'unpaid orders of an item not closed, a later round repeats it')
+    this.#context.log.warn(
+      { event: 'orders_not_closed', item, code },
+      'unpaid orders of an item not closed, a later round repeats it',
+    )
   }
 }
 

@@ -53,7 +53,7 @@ async function cancelAgain(context: SettleContext, payment: Looked): Promise<voi
   } catch (error) {
     if (!(error instanceof Fault) || error.code.startsWith('ledger')) throw error
     log.warn(
-      { provider: payment.provider, payment: payment.id, code: error.code },
+      { event: 'cancel_not_checked', provider: payment.provider, payment: payment.id, code: error.code },
       'cancelled payment not looked at, it will be repeated',
     )
   }

@@ -132,7 +132,10 @@ async function startAt(
     return { ...started, isNew: true }
   }
   return onFault(start, ({ code, retryable }): Page | 'refused' | undefined => {
-    context.log.warn({ provider: provider.name, payment: payment.id, code }, 'payment not started at its provider')
+    context.log.warn(
+      { event: 'payment_not_started', provider: provider.name, payment: payment.id, code },
+      'payment not started at its provider',
+    )
     return retryable ? storedPage(payment) : 'refused'
   })
 }

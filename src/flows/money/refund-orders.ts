@@ -106,7 +106,14 @@ async function sendPart(context: SendContext, part: RefundPart): Promise<void> {
   } catch (error) {
     // A fault of the ledger ends the round; a bug is thrown.
     if (!(error instanceof Fault) || error.code.startsWith('ledger')) throw error
-    const fields = { provider: name, payment: paymentId, part: id, tries: part.tries, code: error.code }
+    const fields = {
+      event: 'refund_part_not_sent',
+      provider: name,
+      payment: paymentId,
+      part: id,
+      tries: part.tries,
+      code: error.code,
+    } as const
     context.log.warn(fields, 'part of a refund not sent, it will be repeated')
   }
 }

@@ -38,7 +38,10 @@ export async function releaseNow(
   const releasing = releaseOrders(context, orders).catch((error: unknown) => {
     // The orders are closed in any case. A bug is logged here, and the release loop will meet it again.
     if (!(error instanceof Fault))
-      context.log.error({ orders, err: error }, 'closed orders not released at the gate, the release loop repeats it')
+      context.log.error(
+        { event: 'not_released', orders, err: error },
+        'closed orders not released at the gate, the release loop repeats it',
+      )
   })
   await atMost(context.clock, NOW_MS_MAX, releasing)
 }

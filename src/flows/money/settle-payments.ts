@@ -129,7 +129,7 @@ function logProviderFault(context: SettleContext, payment: Payment, error: unkno
   if (!(error instanceof Fault) || error.code.startsWith('ledger')) throw error
   const { provider, id, tries, state } = payment
   context.log.warn(
-    { provider, payment: id, state, tries, code: error.code },
+    { event: 'provider_failed', provider, payment: id, state, tries, code: error.code },
     'payment provider call failed, it will be repeated',
   )
 }

@@ -57,7 +57,10 @@ export function withDeadTopic(
       if (why !== undefined) {
         const { item, epoch, entry, order } = letter
         const about = why instanceof Fault ? { code: why.code, err: why } : { code: why }
-        log.warn({ item, epoch, entry, order, ...about }, 'dead letter stored; its copy for the log was not sent')
+        log.warn(
+          { event: 'dead_letter_not_copied', item, epoch, entry, order, ...about },
+          'dead letter stored; its copy for the log was not sent',
+        )
       }
       return isNew
     },

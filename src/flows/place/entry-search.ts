@@ -30,10 +30,11 @@ const ITEMS_AT_ONCE_MAX = 256
 /** After an outage of a server all its outboxes are read again; while it lasts, no more often than this. */
 const AWAY_AGAIN_MS = 2_000
 const OUTAGE_TEXTS = {
+  event: 'outboxes_unread',
   begins: 'outboxes not read: the gate does not answer; the next round tries again',
   lasts: 'outboxes still not read',
   ends: 'outboxes are read again',
-}
+} as const
 
 /** @param found called with each item that has entries */
 export function createEntrySearch(context: EntrySearchContext, found: (item: ItemId) => void) {

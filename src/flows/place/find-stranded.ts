@@ -72,7 +72,10 @@ export async function findStranded(context: StrandedContext): Promise<number> {
     rewound += 1
     const fields = { partition, epoch: upTo.epoch, position: judged.position, copy }
     if (copy === 'lost') context.alarm('copies_lost', fields)
-    log.warn(fields, 'entries are still in the outbox although their copies are lost or passed: they are copied again')
+    log.warn(
+      { event: 'entries_copied_again', ...fields },
+      'entries are still in the outbox although their copies are lost or passed: they are copied again',
+    )
   }
   return rewound
 }

@@ -87,7 +87,7 @@ class AcknowledgedPlacing<Ask extends PlaceAsk> {
         return await this.#place(asks)
       } catch (error) {
         if (error instanceof Fault) throw error
-        log.error({ item, epoch, asks: asks.length, tries, err: error }, 'batch not placed')
+        log.error({ event: 'batch_not_placed', item, epoch, asks: asks.length, tries, err: error }, 'batch not placed')
         if (tries === TRIES_MAX) return undefined
         await clock.sleep(TRY_AGAIN_MS)
       }
@@ -162,7 +162,10 @@ class AcknowledgedPlacing<Ask extends PlaceAsk> {
       return { verdict: 'dead', order }
     } catch (error) {
       if (error instanceof Fault) throw error
-      log.error({ item, order: ask.order, err: error }, 'refusal not stored; the dead letter stays')
+      log.error(
+        { event: 'refusal_not_stored', item, order: ask.order, err: error },
+        'refusal not stored; the dead letter stays',
+      )
       const why = asFault(error, 'refusal_unwritten', `a refusal can not be written: ${messageOf(error)}`)
       return { verdict: 'stuck', letter: true, why }
     }

@@ -168,7 +168,7 @@ export function placeOrders(context: PlaceContext, delivery: Delivery) {
       // Logged when it begins, and ever less often while it lasts: a hundred partitions may fail at once.
       if (Number.isInteger(Math.log2(failures)))
         log.warn(
-          { partition, failures, code: error.code, err: error },
+          { event: 'entries_not_placed', partition, failures, code: error.code, err: error },
           'entries not placed; they stay in the outbox and are tried again',
         )
     } finally {

@@ -130,7 +130,7 @@ export function createRecordPlacer(context: RecordContext) {
     const away = (fault: Fault) => {
       gateAway = true
       log.warn(
-        { partition, epoch, code: fault.code, err: fault },
+        { event: 'entries_not_deleted', partition, epoch, code: fault.code, err: fault },
         'placed; the gate does not answer, the outbox keeps the entries',
       )
     }
@@ -155,7 +155,10 @@ export function createRecordPlacer(context: RecordContext) {
       const item = outbox.itemOf(partition)
       if (!(error instanceof Fault) || error.code !== 'ledger_unfit' || (await context.exists(item))) throw error
       meters.count('kafka_records', 'gone', entries.length)
-      log.warn({ item, epoch, entries: entries.length }, 'messages passed over: the ledger has no such item any more')
+      log.warn(
+        { event: 'messages_passed', item, epoch, entries: entries.length },
+        'messages passed over: the ledger has no such item any more',
+      )
     } finally {
       placing.delete(group)
     }

@@ -20,10 +20,11 @@ import { ATTEMPTS_USED, BUSY, type Decision, OVER, PAUSED, SOLD_OUT, standingClo
 export type Decided = Extract<ReserveReply, { readonly answers: unknown }>
 
 const OUTAGE_TEXTS = {
+  event: 'gate_silent',
   begins: 'the gate did not answer a batch',
   lasts: 'the gate still does not answer batches',
   ends: 'the gate answers batches again',
-}
+} as const
 
 export abstract class GateSeller<Context extends SellContext> extends ClosedSeller<Context, LiveItem> {
   readonly #gateOutage = new OutageLog(this.context, { item: this.live.item.id }, OUTAGE_TEXTS)

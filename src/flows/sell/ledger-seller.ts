@@ -38,10 +38,11 @@ const PLACE_WAIT_MS = 3_000
 /** While it is asked for, what is available is read again after so long. */
 const READ_AGAIN_MS = 250
 const OUTAGE_TEXTS = {
+  event: 'ledger_silent',
   begins: 'the ledger did not answer a batch; its buyers are told to ask again',
   lasts: 'the ledger still does not answer batches',
   ends: 'the ledger answers batches again',
-}
+} as const
 
 export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
   readonly #outage = new OutageLog(this.context, { item: this.live.item.id }, OUTAGE_TEXTS)

@@ -32,10 +32,11 @@ export interface LocalGateContext extends SellContext {
 export const PLACE_WAIT_MS = 3_000
 
 const OUTAGE_TEXTS = {
+  event: 'placing_held',
   begins: 'the ledger did not answer; reservations stay held and are placed again',
   lasts: 'the ledger still does not answer; reservations stay held',
   ends: 'the ledger answers again; the held reservations are placed',
-}
+} as const
 
 type Placings = ReadonlyMap<OrderId, Placing>
 

@@ -63,7 +63,10 @@ export function createEventCopies(context: CopyEventsContext) {
     const tooLarge = replies.filter(reply => reply === 'too_large').length
     if (tooLarge === 0) return
     meters.count('alarms', 'events_not_copied', tooLarge)
-    log.error({ topic: topic.name, tooLarge }, 'events not copied: they are too large for the topic')
+    log.error(
+      { event: 'events_too_large', topic: topic.name, tooLarge },
+      'events not copied: they are too large for the topic',
+    )
   }
 
   return {
@@ -81,7 +84,7 @@ export function createEventCopies(context: CopyEventsContext) {
         // Deleted before they were copied; or the ledger was restored, and gives the same numbers again.
         meters.count('alarms', 'events_not_copied')
         log.error(
-          { topic: topic.name, cursor, oldest: page.oldest, newest: page.newest },
+          { event: 'events_missing', topic: topic.name, cursor, oldest: page.oldest, newest: page.newest },
           'events are missing; going on',
         )
         cursor = page.oldest - 1

@@ -166,7 +166,10 @@ export class EndpointSender {
     for (const event of events) if (!this.#open.get(event)?.inFlight) this.#open.delete(event)
     if (events.length === 0) return
     meters.count('webhook_deliveries_lost', 'given_up', events.length)
-    log.warn({ webhook: this.#endpoint.id, deliveries: events.length }, 'webhook deliveries given up')
+    log.warn(
+      { event: 'deliveries_given_up', webhook: this.#endpoint.id, deliveries: events.length },
+      'webhook deliveries given up',
+    )
   }
 
   /** New events, as long as there is room for a page of them. */
@@ -188,7 +191,10 @@ export class EndpointSender {
       if (point) await point
       if (skipped > 0) {
         meters.count('webhook_deliveries_lost', 'skipped', skipped)
-        log.warn({ webhook: id, events: skipped }, 'webhook skips events: they were deleted before it was reached')
+        log.warn(
+          { event: 'webhook_skips', webhook: id, events: skipped },
+          'webhook skips events: they were deleted before it was reached',
+        )
       }
       const nowMs = this.#context.clock.elapsed()
       const times = { dueMs: nowMs, giveUpMs: nowMs + retryMs, triedMs: undefined }
@@ -279,7 +285,7 @@ export class EndpointSender {
     if (endpoint.goneUnder === undefined) return
     this.#lost = true
     log.warn(
-      { webhook: id },
+      { event: 'webhook_disabled', webhook: id },
       'webhook is disabled, unless it was changed meanwhile: its endpoint answered that it is gone',
     )
   }

@@ -30,10 +30,11 @@ const WAIT_MAX_MS = 60_000
 const CALLS_MAX = 4
 
 const TEXTS = {
+  event: 'page_notices_failed',
   begins: 'a notice of changed pages failed; it is sent again',
   lasts: 'notices of changed pages still fail',
   ends: 'notices of changed pages are sent again',
-}
+} as const
 
 class NoticeQueue {
   readonly #context: NoticesContext

@@ -75,7 +75,8 @@ export function createRedisChannel({
     }
     meters.count('messages_lost', 'unreadable')
     unreadable += 1
-    if (unreadable === 1) log.warn({ characters: text.length }, 'message on the channel not readable: dropped')
+    if (unreadable === 1)
+      log.warn({ event: 'message_unreadable', characters: text.length }, 'message on the channel not readable: dropped')
     if (message.reservation) gap()
   }
 
@@ -101,7 +102,7 @@ export function createRedisChannel({
       return Number(await connection.command(['PUBLISH', name, JSON.stringify(message)]))
     } catch (error) {
       meters.count('messages_lost', 'unsaid')
-      if (!(error instanceof Fault)) log.error({ err: error }, 'message not published')
+      if (!(error instanceof Fault)) log.error({ event: 'message_not_published', err: error }, 'message not published')
       return undefined
     } finally {
       underway -= 1

@@ -103,7 +103,10 @@ async function finish(parts: MoveUnitsParts, move: OpenMove): Promise<number | u
   const { item, no, epoch, wanted } = move
   if (!move.current) {
     await journal.end(item, no, 'void')
-    log.info({ item, no, epoch, wanted, taken: move.taken }, 'move between shards void: its epoch is over')
+    log.info(
+      { event: 'move_void', item, no, epoch, wanted, taken: move.taken },
+      'move between shards void: its epoch is over',
+    )
     return undefined
   }
   let { taken } = move
@@ -124,6 +127,9 @@ async function finish(parts: MoveUnitsParts, move: OpenMove): Promise<number | u
   }
   await journal.end(item, no, 'done')
   await faultPoint('move.done')
-  log.debug({ item, no, from: move.from, to: move.to, wanted, taken }, 'units moved between shards')
+  log.debug(
+    { event: 'units_moved', item, no, from: move.from, to: move.to, wanted, taken },
+    'units moved between shards',
+  )
   return taken
 }

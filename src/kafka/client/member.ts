@@ -18,16 +18,18 @@ const PAUSE_MS = 50
 const PAUSE_MS_MAX = 5_000
 
 const TEXTS = {
+  event: 'group_left',
   begins: 'not a member of the group; it joins again',
   lasts: 'still not a member of the group',
   ends: 'a member of the group again',
-}
+} as const
 
 const FETCH_TEXTS = {
+  event: 'messages_not_fetched',
   begins: 'messages of the group are not fetched; tried again',
   lasts: 'messages of the group are still not fetched',
   ends: 'messages of the group are fetched again',
-}
+} as const
 
 interface MemberParts {
   readonly clock: Clock
@@ -99,7 +101,10 @@ export function joinGroup(parts: MemberParts, options: LogGroupOptions): LogMemb
       await options.handle(batch)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      log.debug({ group, topic, partition: reader.partition, code: error.code, err: error }, 'batch not handled')
+      log.debug(
+        { event: 'messages_not_handled', group, topic, partition: reader.partition, code: error.code, err: error },
+        'batch not handled',
+      )
     }
     if (reader.committed > last.offset) {
       reader.failures = 0

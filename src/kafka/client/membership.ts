@@ -163,7 +163,10 @@ export class Membership {
       reader.handling = known?.handling
       this.readers.set(partition, reader)
     }
-    log.info({ topic, partitions: [...partitions].sort((a, b) => a - b) }, 'partitions assigned')
+    log.info(
+      { event: 'partitions_assigned', topic, partitions: [...partitions].sort((a, b) => a - b) },
+      'partitions assigned',
+    )
     this.#parts.assigned(partitions)
     this.settling = false
     this.#parts.changed()
@@ -275,7 +278,10 @@ export class Membership {
       const [start, end] = [starts[reader.partition], ends[reader.partition]]
       if (start === undefined || end === undefined || (reader.next >= start && reader.next <= end)) continue
       const { topic, log } = this.#parts
-      log.error({ topic, partition: reader.partition, from: reader.next, to: start }, 'offsets are gone; reading on')
+      log.error(
+        { event: 'offsets_gone', topic, partition: reader.partition, from: reader.next, to: start },
+        'offsets are gone; reading on',
+      )
       const next = new PartitionReader(reader.partition, start)
       next.handling = reader.handling
       this.#lose(reader)

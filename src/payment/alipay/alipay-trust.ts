@@ -105,14 +105,17 @@ export function trustInCertificates(
       const certificate = checkedCertificate(given, now())
       if (certificate === undefined || serialOf(certificate) !== serial) {
         log.error(
-          { serial },
+          { event: 'alipay_certificate_refused', serial },
           'new certificate of Alipay refused: it does not lead to the root certificate, or is not valid now',
         )
         return undefined
       }
       if (!kept.has(serial) && kept.size >= KEPT_MAX) kept.delete([...kept.keys()][1]!)
       kept.set(serial, certificate.publicKey)
-      log.info({ serial, validTo: certificate.validTo }, 'new certificate of Alipay accepted')
+      log.info(
+        { event: 'alipay_certificate_accepted', serial, validTo: certificate.validTo },
+        'new certificate of Alipay accepted',
+      )
       return certificate.publicKey
     },
   }

@@ -69,7 +69,10 @@ export function createCallbackSender(options: CallbackSenderOptions) {
       await retry(clock, random, limits, () => sendOnce(rawBody, forged), mayRetry)
     } catch (error) {
       if (!forged && !stopping.signal.aborted)
-        log.warn({ ref: event.ref, event: event.eventId, err: error }, 'sandbox callback dropped: not acknowledged')
+        log.warn(
+          { event: 'sandbox_callback_unheard', ref: event.ref, callback: event.eventId, err: error },
+          'sandbox callback dropped: not acknowledged',
+        )
     }
   }
 
@@ -78,7 +81,10 @@ export function createCallbackSender(options: CallbackSenderOptions) {
     send(event: CallbackEvent, { delayMs = 0, forged = false } = {}): void {
       if (stopping.signal.aborted) return
       if (pending.size >= pendingMax) {
-        log.warn({ ref: event.ref, pendingMax }, 'sandbox callback dropped: too many are pending')
+        log.warn(
+          { event: 'sandbox_callbacks_full', ref: event.ref, pendingMax },
+          'sandbox callback dropped: too many are pending',
+        )
         return
       }
       const delivery: Promise<void> = deliver(event, delayMs, forged).finally(() => pending.delete(delivery))

@@ -167,7 +167,11 @@ async function readRows(path: string, log: Log): Promise<Rows> {
   })
   const lines = text.split('\n')
   const torn = lines.pop()
-  if (torn) log.warn({ path, bytes: torn.length }, 'sandbox store: torn last line dropped, it was never confirmed')
+  if (torn)
+    log.warn(
+      { event: 'sandbox_line_torn', path, bytes: torn.length },
+      'sandbox store: torn last line dropped, it was never confirmed',
+    )
   const rows: Rows = new Map()
   for (const [index, line] of lines.entries()) {
     const payment = parsePayment(line)

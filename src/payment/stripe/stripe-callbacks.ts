@@ -129,7 +129,14 @@ export class StripeCallbacks {
     const { name, live, log } = this.#options
     if (event.livemode !== live || event.account !== undefined) {
       log.warn(
-        { provider: name, event: event.id, type: event.type, livemode: event.livemode, account: event.account },
+        {
+          event: 'stripe_event_foreign',
+          provider: name,
+          id: event.id,
+          type: event.type,
+          livemode: event.livemode,
+          account: event.account,
+        },
         'Stripe event of another mode or account ignored: check which endpoint the webhook secret belongs to',
       )
       return undefined
@@ -164,7 +171,13 @@ const session = (kind: Meaning['kind'], why?: Meaning['why']) =>
 
 const failedRefund = ({ name, log }: CallbackOptions, refund: z.output<typeof objectSchemas.refund>) =>
   log.error(
-    { provider: name, payment: refund.metadata[REF_KEY], refund: refund.id, key: refund.metadata[REFUND_KEY] },
+    {
+      event: 'stripe_refund_failed',
+      provider: name,
+      payment: refund.metadata[REF_KEY],
+      refund: refund.id,
+      key: refund.metadata[REFUND_KEY],
+    },
     'refund failed at Stripe, the money is back in the account: give it to the buyer another way',
   )
 

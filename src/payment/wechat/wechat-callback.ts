@@ -71,7 +71,7 @@ function refunded(account: WechatAccount, notice: Notice, log: Log): CallbackEve
   const ref = refOf(refund.tradeNo, undefined)
   if (refund.status === 'ABNORMAL' || refund.status === 'CLOSED')
     log.error(
-      { provider: account.name, ref, refund: refund.refundNo, status: refund.status },
+      { event: 'wechat_refund_failed', provider: account.name, ref, refund: refund.refundNo, status: refund.status },
       'refund not received by the buyer: handle it in the merchant platform',
     )
   const isWhole = refund.status === 'SUCCESS' && refund.refund === refund.total

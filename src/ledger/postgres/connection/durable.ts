@@ -37,14 +37,14 @@ export async function requireDurable(client: Queryable, log: Pick<Log, 'warn'>):
     )
   if (found?.pages === 'off')
     log.warn(
-      {},
+      { event: 'full_page_writes_off' },
       'full_page_writes is off: unless its file system never tears a page, this PostgreSQL can lose orders in a power cut (ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf())',
     )
   if ((found?.major ?? 0) < COLLATION_VERSION_MIN) return
   const stale = await client.query<{ name: string; made: string; here: string }>(STALE_COLLATION)
   for (const { name, made, here } of stale.rows)
     log.warn(
-      { made, here },
+      { event: 'collation_changed', made, here },
       `the database's collation has another version than its indexes were built with, so they may miss orders that exist: ${collationAdvice(name)}`,
     )
 }

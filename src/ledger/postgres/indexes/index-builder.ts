@@ -58,7 +58,7 @@ export function createIndexBuilder(database: Database, clock: Clock, lockWaitMs 
       missing = await readMissing(client)
       if (missing.length > 0)
         log.info(
-          { indexes: missing.map(({ name }) => name) },
+          { event: 'indexes_missing', indexes: missing.map(({ name }) => name) },
           'indexes are missing: building them while orders are placed',
         )
       for (const one of missing) if (!one.foreign) await buildOne(client, one, log)
@@ -82,7 +82,10 @@ export function createIndexBuilder(database: Database, clock: Clock, lockWaitMs 
     const progress = tellProgress(name, log, built.signal)
     try {
       if (state === 'invalid') {
-        log.warn({ index: name }, 'an earlier build of this index was broken off: it is dropped and built again')
+        log.warn(
+          { event: 'index_broken_off', index: name },
+          'an earlier build of this index was broken off: it is dropped and built again',
+        )
         await long(client, `DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
       }
       await long(client, createText(index, 'CONCURRENTLY'))
@@ -100,7 +103,9 @@ export function createIndexBuilder(database: Database, clock: Clock, lockWaitMs 
     }
     const seconds = Math.round(clock.elapsed() - begunMs) / 1_000
     // On a new ledger there are many of them, and none takes a moment.
-    log[seconds < QUICK_SECONDS ? 'debug' : 'info']({ index: name, table: index.table, seconds }, 'index built')
+    const took = { index: name, table: index.table, seconds }
+    if (seconds < QUICK_SECONDS) log.debug({ event: 'index_built_quickly', ...took }, 'index built')
+    else log.info({ event: 'index_built', ...took }, 'index built')
   }
 
   async function tellProgress(index: string, log: Log, signal: AbortSignal): Promise<void> {
@@ -108,7 +113,8 @@ export function createIndexBuilder(database: Database, clock: Clock, lockWaitMs 
       await clock.sleep(PROGRESS_EVERY_MS, signal)
       if (signal.aborted) return
       const rows = await database.run('index_progress', []).catch(() => [])
-      for (const { phase, done, total } of rows) log.info({ index, phase, done, total }, 'index is being built')
+      for (const { phase, done, total } of rows)
+        log.info({ event: 'index_building', index, phase, done, total }, 'index is being built')
     }
   }
 
@@ -156,7 +162,8 @@ async function buildOnEmptyTables(client: pg.Client, missing: readonly IndexStat
     if (WANTED.every(({ unique, name, table }) => !unique || (names.has(name) && empty.has(table))))
       await client.query(`DROP INDEX IF EXISTS ${OLD_ATTEMPT_INDEX}`)
     await client.query('COMMIT')
-    if (empty.size > 0) log.debug({ tables: [...empty] }, 'indexes of empty tables built')
+    if (empty.size > 0)
+      log.debug({ event: 'indexes_of_empty_tables', tables: [...empty] }, 'indexes of empty tables built')
   } catch (error) {
     await client.query('ROLLBACK')
     const { code = '' } = error as { code?: string }
