@@ -30,6 +30,8 @@ export interface SaleTerms {
   readonly holds?: HoldLimits | undefined
   /** Buyers wait in line, and get tickets when they are let in. Undefined: first come, first served. */
   readonly line?: LineTerms | undefined
+  /** A draft that is kept to be copied, and can't be published. */
+  readonly template?: true | undefined
 }
 
 export interface Sale extends SaleTerms {

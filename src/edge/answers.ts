@@ -84,7 +84,13 @@ function wireLine(sale: Sale, line: LineTerms, stock: ShownStock): SaleLineAnswe
 export function wireOperatorSale(sale: Sale, stock: ShownStock): OperatorSaleAnswer {
   const seen = wireSale(sale, stock)
   const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
-  return { ...seen, items, paymentProviders: sale.paymentProviders, holds: sale.holds && wireHolds(sale.holds) }
+  return {
+    ...seen,
+    items,
+    paymentProviders: sale.paymentProviders,
+    holds: sale.holds && wireHolds(sale.holds),
+    template: sale.template,
+  }
 }
 
 function wireHolds({ unpaidCountsMs, payAgainMs, ...limits }: HoldLimits): OperatorSaleAnswer['holds'] {

@@ -100,6 +100,7 @@ export const operatorSaleAnswer = named(
     items: z.array(operatorItemAnswer),
     paymentProviders: z.array(z.string()).optional().describe('As chosen; without it: all that take its currency.'),
     holds: holdsInput.optional(),
+    template: z.literal(true).optional().describe('A draft that is kept to be copied: it can not be published.'),
   },
   'A sale as operators see it.',
 )

@@ -193,6 +193,16 @@ export const saleEdit = z.strictObject({
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 
+export const copyInput = z.strictObject({
+  name: label(NAME_LENGTH_MAX).optional().describe('Without it that of the sale.'),
+  opensAt: time.optional().describe('Without it the opening of the sale. The times of a line move with it.'),
+  closesAt: time.optional().describe('Without it the copy lasts as long as the sale.'),
+  template: z
+    .boolean()
+    .default(false)
+    .describe('The copy is a template: a draft that is kept to be copied, and can not be published.'),
+})
+
 export const stockInput = z.strictObject({
   delta: z
     .int()

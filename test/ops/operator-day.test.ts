@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { barriers, type Visitor } from '../harness/browser.ts'
 import { Playground } from '../harness/playground.ts'
+import { ADMIN_TOKEN } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 import { complaintsOf, type OpsDesk, openOpsDesk } from './ops-desk.ts'
 
@@ -83,5 +84,45 @@ test('changes of a published sale what is safe, says at every other field why it
   await field(page, 'opensAt').waitFor()
   expect(await isFixed(page, 'opensAt')).toBe(true)
   expect(await hintOf(page, 'opensAt')).toContain('has opened')
+  await leave(person, page)
+}, 300_000)
+
+test('copies a sale into a draft with a window of its own, and keeps a template that is never published', async () => {
+  const sale = await desk.shop.sale(-1000, [{ units: 7, name: 'Cup', quantityMax: 2 }], { name: 'Every Friday' })
+  await desk.shop.take(sale, 'ann', 1)
+  const { person, page } = await desk.operator(`/ops/sales/${sale.id}`)
+  await page.locator('[data-action=keep]').click()
+  await field(page, 'copy.name').fill('Our Friday')
+  expect(await barriers(page)).toEqual([])
+  await page.getByRole('button', { name: 'Save the template' }).click()
+  await page.locator('[data-note=done]', { hasText: 'Our Friday' }).waitFor()
+  await page.waitForURL(url => url.pathname !== `/ops/sales/${sale.id}`)
+  const template = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  await page.locator('.badge', { hasText: 'Template' }).waitFor()
+  expect(await page.locator('[data-action=publish]').count()).toBe(0)
+  const refused = await fetch(`${desk.shop.url()}/api/admin/sales/${template}/publish`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  })
+  expect([refused.status, ((await refused.json()) as { field: string }).field]).toEqual([409, 'template'])
+
+  // Edited, it stays a template; a sale made from it is an ordinary draft, made once however often the button is pressed.
+  await desk.shop.till.operator('PATCH', `/sales/${template}`, { challenge: 'auto' })
+  expect(await saleOf(template)).toMatchObject({ template: true, challenge: 'auto' })
+  await page.locator('[data-action=copy]').click()
+  await field(page, 'copy.opensAt').fill('2097-01-01T10:00:00')
+  await page.getByRole('button', { name: 'Make the draft' }).click()
+  await page.waitForURL(/\/edit$/)
+  const copy = new URL(page.url()).pathname.split('/').at(-2) ?? ''
+  const [made, original] = [await saleOf(copy), await saleOf(sale.id)]
+  expect(made).toMatchObject({ state: 'draft', name: 'Our Friday', challenge: 'auto' })
+  expect(made).not.toHaveProperty('template')
+  expect(made.items[0]).toMatchObject({ name: 'Cup', units: 7, left: 7, quantityMax: 2 })
+  expect(Date.parse(made.closesAt) - Date.parse(made.opensAt)).toBe(
+    Date.parse(original.closesAt) - Date.parse(original.opensAt),
+  )
+  await page.getByRole('link', { name: 'Sales', exact: true }).click()
+  await page.getByRole('heading', { name: 'Templates' }).waitFor()
+  expect(await page.locator(`.group:has(h2:text-is("Templates")) a[href="/ops/sales/${template}"]`).count()).toBe(1)
   await leave(person, page)
 }, 300_000)

@@ -6,6 +6,7 @@ import type { Sale } from '../../domain/sale.ts'
 import { auditItems } from '../../flows/check/audit-sale.ts'
 import { reconcileSale } from '../../flows/check/reconcile.ts'
 import { changeStock } from '../../flows/operate/change-stock.ts'
+import { copySale } from '../../flows/operate/copy-sale.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { deleteSale, editSale } from '../../flows/operate/edit-sale.ts'
 import { choiceFault } from '../../flows/operate/payment-offer.ts'
@@ -47,6 +48,20 @@ const handlers = {
       not_changeable: ({ field, why }) => notChangeable(field, `"${field}": ${why}. Nothing was changed.`),
       invalid: ({ field, why }) => bodyInvalid(field, `"${field}": ${why}.`),
       busy: () => busy('The change is kept, but the gate does not show it yet. Ask again in a moment.'),
+    })
+  },
+
+  async copySale(edge, exchange, by) {
+    const sale = idParam(exchange, 'sale')
+    const wish = await readBody(exchange.request, operatorCalls.copySale.body.schema)
+    const copy = await keyedSubject(edge, `copy/${sale}`, exchange.request, wish)
+    const { name, opensAt, closesAt, template } = wish
+    const asked = { name, opensAtMs: opensAt, closesAtMs: closesAt, template }
+    return answerBy(await copySale(edge.operate, sale, asked, copy, by), {
+      done: made =>
+        json(wireOperatorSale(made.sale, edge.stock), 201, { location: `/api/admin/sales/${made.sale.id}` }),
+      missing: () => noSuch('sale'),
+      invalid: ({ field, why }) => bodyInvalid(field, `"${field}": ${why}.`),
     })
   },
 
@@ -129,6 +144,7 @@ function moving(move: SaleMove) {
       done: ({ sale }) => json(wireOperatorSale(sale, stock)),
       missing: () => noSuch('sale'),
       not_possible: ({ state }) => notChangeable('state', `A sale that is ${state} can't do "${move}".`),
+      template: () => notChangeable('template', 'A template is not published. Copy it, and publish the copy.'),
       currency_not_taken: ({ why }) => new ProblemError('currency_not_taken', `The sale is not published: ${why}.`),
       busy: () => busy('Not every item is in the gate yet. Ask again in a moment.'),
     })

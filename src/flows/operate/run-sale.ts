@@ -25,6 +25,8 @@ type RunSaleOutcome =
   | SaleOutcome
   /** The sale is in a state that this move does not start from. */
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
+  /** It is published as a copy. */
+  | { readonly kind: 'template' }
   /** Buyers could not pay. */
   | { readonly kind: 'currency_not_taken'; readonly why: string }
 
@@ -43,6 +45,7 @@ export async function runSale(context: RunContext, id: SaleId, move: SaleMove, b
     if (!from.includes(before.state) && before.state !== to && !(move === 'publish' && before.state === 'paused')) {
       return { kind: 'not_possible', state: before.state }
     }
+    if (before.template === true && before.state === 'draft') return { kind: 'template' }
     const unpayable = move === 'publish' ? currencyFault(context.providers, before) : undefined
     if (unpayable !== undefined && before.state === 'draft') return { kind: 'currency_not_taken', why: unpayable }
     await context.sales.move(id, from, to, by, `sale.${move}`)

@@ -150,7 +150,7 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
 function termsOf(row: Row): SaleTerms {
   const { terms } = row
   assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
-  const { ticketsBeforeMs, challenge, paymentProviders, holds, line } = terms as Record<string, unknown>
+  const { ticketsBeforeMs, challenge, paymentProviders, holds, line, template } = terms as Record<string, unknown>
   assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
   assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
   const isNames = Array.isArray(paymentProviders) && paymentProviders.every(one => typeof one === 'string')
@@ -163,5 +163,6 @@ function termsOf(row: Row): SaleTerms {
     paymentProviders: paymentProviders as readonly string[] | undefined,
     holds: holds as HoldLimits | undefined,
     line: line as LineTerms | undefined,
+    template: template === true ? true : undefined,
   }
 }

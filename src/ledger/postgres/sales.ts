@@ -92,8 +92,9 @@ function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] 
     paymentProviders,
     holds,
     line,
+    template,
   } = sale
-  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds, line })
+  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds, line, template })
   const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
   return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, terms, JSON.stringify(written), by]
 }

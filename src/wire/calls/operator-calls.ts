@@ -15,6 +15,7 @@ import {
 } from '../answers.ts'
 import { type Call, callsForOperators, json } from '../call.ts'
 import {
+  copyInput,
   doorInput,
   ordersQuery,
   pageQuery,
@@ -63,6 +64,13 @@ export const operatorCalls = {
     body: { schema: saleEdit, example: { name: 'Black Friday' } },
     answers: { 200: json('The sale as it is now.', operatorSaleAnswer, OPERATOR_SALE) },
     problems: ['not_changeable'],
+  }),
+  copySale: operators.post('/api/admin/sales/{sale}/copy', 'Copy a sale, as a new draft or as a template', {
+    more: 'With everything it is set to, in a window of its own. Orders and changes of stock stay with the sale.',
+    takes: ['Idempotency-Key'],
+    body: { schema: copyInput, example: { name: 'Friday, again', opensAt: '2026-11-20T10:00:00Z' } },
+    answers: { 201: json('The draft.', operatorSaleAnswer, { ...OPERATOR_SALE, state: 'draft' }, ['location']) },
+    problems: ['idempotency_key_reused'],
   }),
   deleteSale: operators.delete('/api/admin/sales/{sale}', 'Delete a draft', {
     answers: { 204: { what: 'It is deleted.' } },

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { formatCount, formatSpan, formatTime } from '../format.ts'
 import type { Sale, SaleState } from '../shapes.ts'
 import { mayRun, serverNow, store } from '../store.ts'
+import { copyWords } from '../words/copy.ts'
 import { words } from '../words.ts'
 import { SaleBadge } from './controls/badge.tsx'
 
@@ -32,7 +33,8 @@ export function SalesView() {
       )}
       <Group title={text.running} sales={of('open', 'sold_out', 'paused')} />
       <Group title={text.comingUp} sales={of('scheduled').toReversed()} />
-      <Group title={text.drafts} sales={of('draft')} />
+      <Group title={text.drafts} sales={of('draft').filter(sale => sale.template !== true)} />
+      <Group title={copyWords().templates} sales={of('draft').filter(sale => sale.template === true)} />
       <Group title={text.past} sales={of('over')} />
     </>
   )
@@ -78,7 +80,7 @@ function Row({ sale }: { readonly sale: Sale }) {
       <span class="sale-name" dir="auto">
         {sale.name}
       </span>
-      <SaleBadge state={sale.state} />
+      <SaleBadge sale={sale} />
       <span class="soft">{when(sale)}</span>
       <span class="soft">{text.itemsCount(formatCount(sale.items.length), sale.items.length === 1)}</span>
       <span class="sale-left">
@@ -90,6 +92,7 @@ function Row({ sale }: { readonly sale: Sale }) {
 }
 
 function when(sale: Sale): string {
+  if (sale.template === true && sale.state === 'draft') return ''
   if (sale.state === 'draft') return `${formatTime(sale.opensAt)} – ${formatTime(sale.closesAt)}`
   const dated = sale.state === 'scheduled' || sale.state === 'over' || isToOpen(sale)
   return [dated && formatTime(sale.opensAt), nextFor(sale)].filter(Boolean).join(' · ')

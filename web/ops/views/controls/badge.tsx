@@ -1,12 +1,14 @@
 /** A state as a small coloured word. The colour only repeats the word. */
 
-import type { Order, SaleState } from '../../shapes.ts'
+import type { Order, Sale } from '../../shapes.ts'
+import { copyWords } from '../../words/copy.ts'
 import { words } from '../../words.ts'
 
-export function SaleBadge({ state }: { readonly state: SaleState }) {
+export function SaleBadge({ sale }: { readonly sale: Pick<Sale, 'state' | 'template'> }) {
+  const { state, template } = sale
   return (
     <span class={`badge badge-${state}`} data-state={state}>
-      {words().states[state]}
+      {template === true && state === 'draft' ? copyWords().template : words().states[state]}
     </span>
   )
 }

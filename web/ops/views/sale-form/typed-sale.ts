@@ -65,9 +65,13 @@ export function newItem(currency: string): TypedItem {
   }
 }
 
-/** Opens at the next full hour that is at least half an hour away. */
+/** The next full hour that is at least half an hour away. */
+export function nextOpeningMs(nowMs: number): number {
+  return Math.ceil((nowMs + HOUR_MS / 2) / HOUR_MS) * HOUR_MS
+}
+
 export function newSale(nowMs: number): TypedSale {
-  const opensAtMs = Math.ceil((nowMs + HOUR_MS / 2) / HOUR_MS) * HOUR_MS
+  const opensAtMs = nextOpeningMs(nowMs)
   return {
     name: '',
     opensAt: toLocalInput(opensAtMs),

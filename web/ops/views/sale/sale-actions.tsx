@@ -12,6 +12,7 @@ import { holdWords } from '../../words/holds.ts'
 import { words } from '../../words.ts'
 import { Dialog } from '../controls/dialog.tsx'
 import { isToOpen } from '../sales-view.tsx'
+import { CopySale } from './copy-sale.tsx'
 
 const ALLOWED: Readonly<Record<SaleState, readonly SaleAction[]>> = {
   draft: ['publish', 'delete'],
@@ -45,6 +46,7 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
           {text.actions[action].button}
         </button>
       ))}
+      <CopySale sale={sale} />
       {sale.state !== 'draft' && (
         <>
           <a class="button" href={`/ops/sales/${sale.id}/orders`}>
@@ -68,6 +70,7 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
 /** A sale before its opening can be warmed, paused or not. */
 function allowedFor(sale: Sale): readonly SaleAction[] {
   if (!mayRun()) return []
+  if (sale.template === true && sale.state === 'draft') return ['delete']
   return sale.state === 'paused' && isToOpen(sale) ? ['resume', 'warm', 'reconcile', 'end'] : ALLOWED[sale.state]
 }
 

@@ -58,7 +58,7 @@ export function SaleView({ id }: { readonly id: string }) {
             {sale.name}
           </h1>
           <p class="under-title">
-            <SaleBadge state={sale.state} />
+            <SaleBadge sale={sale} />
             <span>
               <time dateTime={sale.opensAt}>{formatTime(sale.opensAt)}</time> –{' '}
               <time dateTime={sale.closesAt}>{formatTime(sale.closesAt)}</time>
