@@ -42,6 +42,7 @@ import { drawRoutes } from '../edge/routes/draw-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { holdRoutes } from '../edge/routes/hold-routes.ts'
 import { lineRoutes } from '../edge/routes/line-routes.ts'
+import { lineWatchRoutes } from '../edge/routes/line-watch-routes.ts'
 import { listRoutes } from '../edge/routes/list-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
@@ -60,6 +61,7 @@ import { DrawFiles } from '../flows/line/draw-files.ts'
 import { beaconsMissing } from '../flows/line/follow-draws.ts'
 import type { FollowedLines } from '../flows/line/followed-lines.ts'
 import { createJoinOnce } from '../flows/line/join-once.ts'
+import { LineFigures } from '../flows/line/line-figures.ts'
 import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
@@ -178,6 +180,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     // Buyers poll their orders. What pays and cancels reads the ledger itself.
     find: { ...context, orders: { ...context.orders, find: ids => context.copies.find(ids) } },
     line,
+    lineFigures: new LineFigures({ ...context, ...line }),
     money: flows,
     joinOnce: createJoinOnce(context.lineClaims),
     drawFiles: new DrawFiles({ ...context, folder: join(config.dataDir, 'draws') }),
@@ -230,6 +233,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...listRoutes(edge),
     ...holdRoutes(edge),
     ...lineRoutes(edge),
+    ...lineWatchRoutes(edge),
     ...abuseRoutes(edge),
     ...drawRoutes(edge),
     ...paymentReportRoutes(edge),
@@ -273,6 +277,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ['asks', ASKS_EVERY_MS, () => asks.round()],
       ['refusals', REFUSALS_EVERY_MS, () => refusals.round()],
       ...(isEdge ? ([['lines', LINES_EVERY_MS, () => parts.followLines()]] as const) : []),
+      ...(isEdge ? ([['line-figures', MONITOR_EVERY_MS, () => edge.lineFigures.round()]] as const) : []),
       ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
       ...(isEdge ? ([['access', ACCESS_EVERY_MS, () => admission.accessFollower.round()]] as const) : []),
       ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),

@@ -20,6 +20,7 @@ import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import { createLineClaims } from '../ledger/postgres/line/line-claims.ts'
 import { createLineDraws } from '../ledger/postgres/line/line-draws.ts'
+import { createLineOrders } from '../ledger/postgres/line/line-orders.ts'
 import { createLines } from '../ledger/postgres/line/lines.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/money/payments.ts'
 import { createProviderCounts } from '../ledger/postgres/money/provider-counts.ts'
@@ -144,6 +145,7 @@ export function ledgerParts(config: Config, database: Database) {
     lines: createLines(database),
     draws: createLineDraws(database),
     lineClaims: createLineClaims(database),
+    lineOrders: createLineOrders(database),
     eventLog: createEventLog(database),
     access: createAccessList(database),
     holds: createHolds(database),

@@ -19,6 +19,7 @@ import type { AccessFollower } from '../flows/follow/follow-access.ts'
 import type { DrawFiles } from '../flows/line/draw-files.ts'
 import type { JoinLineContext } from '../flows/line/join-line.ts'
 import type { JoinOnce } from '../flows/line/join-once.ts'
+import type { LineFigures } from '../flows/line/line-figures.ts'
 import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
@@ -56,6 +57,7 @@ export interface EdgeContext {
   readonly find: FindOrdersContext
   readonly line: JoinLineContext
   readonly lines: Pick<Lines, 'steer'>
+  readonly lineFigures: Pick<LineFigures, 'of'>
   readonly money: MoneyContext
   readonly inquiries: Pick<ProviderInquiries, 'ask'>
   readonly operate: OperateContext

@@ -28,6 +28,7 @@ export type {
   WholeDeadLetterAnswer as WholeDeadLetter,
 } from '../../src/wire/dead/dead-shapes.ts'
 export type { CancelledHoldsAnswer as CancelledHolds, HoldsAnswer as Holds } from '../../src/wire/holds/hold-shapes.ts'
+export type { LineWatchAnswer as LineWatch } from '../../src/wire/line/line-watch.ts'
 export type { AccessAnswer as AccessEntry, AccessListAnswer as AccessList } from '../../src/wire/lists/list-shapes.ts'
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'
 export { isAtLeast, type OperatorRole } from '../../src/wire/operator-role.ts'

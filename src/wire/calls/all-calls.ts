@@ -7,6 +7,7 @@ import { drawCalls } from '../draw/draw-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
 import { holdCalls } from '../holds/hold-calls.ts'
 import { lineCalls } from '../line/line-calls.ts'
+import { lineWatchCalls } from '../line/line-watch.ts'
 import { listCalls } from '../lists/list-calls.ts'
 import { paymentCalls } from '../payments/payment-calls.ts'
 import { shopCalls } from '../shop/shop-calls.ts'
@@ -18,6 +19,7 @@ import { operatorCalls } from './operator-calls.ts'
 export const ALL_CALLS: readonly Call[] = [
   buyerCalls,
   lineCalls,
+  lineWatchCalls,
   drawCalls,
   shopCalls,
   operatorCalls,

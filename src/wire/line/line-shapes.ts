@@ -7,7 +7,7 @@ const shownTime = z.iso.datetime({ precision: 3 })
 const count = z.int().min(0)
 const hex = z.string().regex(/^[0-9a-f]{64}$/)
 
-const lineRate = z.union([z.literal('auto'), z.number().min(0.1).max(LINE_RATE_MAX)])
+export const lineRate = z.union([z.literal('auto'), z.number().min(0.1).max(LINE_RATE_MAX)])
 
 /** @param time how operators write a time */
 export function lineInputWith<Time extends z.ZodType<number>>(time: Time) {

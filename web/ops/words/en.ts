@@ -154,7 +154,7 @@ export const en = {
     beacon_missing: {
       title: () => 'The draw waits for its beacon, and the line with it',
       advice:
-        'The joins are sealed. If the beacon is drand, check that this server reaches the hosts of DRAND_HOSTS. If it is a source of your own, enter its value: POST /api/admin/sales/{sale}/line/beacon (docs/fairness.md).',
+        'The joins are sealed. If the beacon is drand, check that this server reaches the hosts of DRAND_HOSTS. If it is a source of your own, enter its value on the sale’s page (docs/fairness.md).',
     },
     indexes_missing: {
       title: (_, count) =>

@@ -120,7 +120,7 @@ export const zh: Words = {
     beacon_missing: {
       title: () => '抽签正在等待公开随机值，排队因此暂停放行',
       advice:
-        '名单已封存。若来源是 drand，请检查本服务器能否访问 DRAND_HOSTS 中的主机；若是您指定的公开来源，请录入其数值：POST /api/admin/sales/{sale}/line/beacon（见 docs/fairness.md）。',
+        '名单已封存。若来源是 drand，请检查本服务器能否访问 DRAND_HOSTS 中的主机；若是您指定的公开来源，请在该场次页面录入其数值（见 docs/fairness.md）。',
     },
     indexes_missing: {
       title: (_, count) => `缺少 ${count} 个索引：数据量大时，列表和核对会变慢`,

@@ -1,23 +1,10 @@
-/** The last five minutes: requests per second, latency and queue, drawn by uPlot in the page's colours. */
+/** The last five minutes: requests per second, latency and queue, as curves. */
 
-import { useEffect, useRef } from 'preact/hooks'
-import uPlot from 'uplot'
-import { formatFigure } from '../../format.ts'
 import type { Sample } from '../../shapes.ts'
 import { words } from '../../words.ts'
+import { Plot } from '../controls/plot.tsx'
 
 const WINDOW_S = 300
-const HEIGHT_PX = 150
-/** Low values are not stretched to the full height. */
-const LEAST = 10
-
-interface Curve {
-  readonly label: string
-  /** A colour of the page, by the name of its variable. */
-  readonly color: '--blue' | '--good' | '--accent'
-  readonly of: (sample: Sample) => number | null
-  readonly unit: string
-}
 
 export function Plots({ samples }: { readonly samples: readonly Sample[] }) {
   const text = words()
@@ -28,12 +15,14 @@ export function Plots({ samples }: { readonly samples: readonly Sample[] }) {
       </h2>
       <Plot
         title={text.requests}
-        samples={samples}
+        points={samples}
+        windowS={WINDOW_S}
         curves={[{ label: text.requests, color: '--blue', of: one => one.requestsPerSecond, unit: '/s' }]}
       />
       <Plot
         title={text.latency}
-        samples={samples}
+        points={samples}
+        windowS={WINDOW_S}
         curves={[
           { label: 'p50', color: '--good', of: one => one.p50Ms, unit: ' ms' },
           { label: 'p99', color: '--accent', of: one => one.p99Ms, unit: ' ms' },
@@ -41,133 +30,11 @@ export function Plots({ samples }: { readonly samples: readonly Sample[] }) {
       />
       <Plot
         title={text.queueDepth}
-        samples={samples}
+        points={samples}
+        windowS={WINDOW_S}
         curves={[{ label: text.queue, color: '--blue', of: one => one.line, unit: '' }]}
       />
       <p class="hint">{text.lastMinutes}</p>
     </section>
   )
-}
-
-interface PlotProps {
-  readonly title: string
-  readonly samples: readonly Sample[]
-  readonly curves: readonly Curve[]
-}
-
-function Plot({ title, samples, curves }: PlotProps) {
-  const text = words()
-  const container = useRef<HTMLDivElement>(null)
-  const drawn = useRef<uPlot>(undefined)
-  const data = useRef<uPlot.AlignedData>([[]])
-  data.current = [
-    samples.map(sample => Date.parse(sample.at) / 1000),
-    ...curves.map(curve => samples.map(curve.of)),
-  ] as uPlot.AlignedData
-
-  useEffect(() => {
-    const parent = container.current!
-    const dark = matchMedia('(prefers-color-scheme: dark)')
-    const draw = () => {
-      drawn.current?.destroy()
-      drawn.current = new uPlot(optionsFor(parent, curves), data.current, parent)
-    }
-    const resized = new ResizeObserver(() =>
-      drawn.current?.setSize({ width: Math.max(1, parent.clientWidth), height: HEIGHT_PX }),
-    )
-    draw()
-    resized.observe(parent)
-    dark.addEventListener('change', draw)
-    return () => {
-      resized.disconnect()
-      dark.removeEventListener('change', draw)
-      drawn.current?.destroy()
-    }
-  }, [text.locale])
-  useEffect(() => drawn.current?.setData(data.current), [samples])
-
-  // The newest second may have had no request: the last value is shown.
-  const latest = (curve: Curve) => samples.findLast(sample => curve.of(sample) !== null)
-  const figures = curves.map(curve => {
-    const value = latest(curve)
-    return { ...curve, shown: value === undefined ? '–' : `${formatFigure(curve.of(value) ?? 0)}${curve.unit}` }
-  })
-  const spoken = figures.map(({ label, shown }) => `${label} ${shown}`).join(', ')
-  return (
-    <figure>
-      <figcaption>
-        <span>{title}</span>
-        {figures.map(({ label, color, shown }) => (
-          <span key={label} class={`curve curve${color}`}>
-            {curves.length > 1 && `${label} `}
-            <strong>{shown}</strong>
-          </span>
-        ))}
-      </figcaption>
-      <div
-        ref={container}
-        class="plot"
-        role="img"
-        aria-label={samples.length === 0 ? text.waitingForFigures : spoken}
-      />
-    </figure>
-  )
-}
-
-function optionsFor(parent: HTMLElement, curves: readonly Curve[]): uPlot.Options {
-  const style = getComputedStyle(parent)
-  const color = (name: string) => style.getPropertyValue(name).trim()
-  const axis = {
-    stroke: color('--soft'),
-    grid: { stroke: color('--line'), width: 1 },
-    ticks: { show: false },
-    font: `12px ${style.fontFamily}`,
-  }
-  return {
-    width: Math.max(1, parent.clientWidth),
-    height: HEIGHT_PX,
-    legend: { show: false },
-    cursor: { show: false },
-    padding: [8, 18, 0, 0],
-    scales: {
-      x: { time: true, range: (_, __, max) => (max === null ? [0, WINDOW_S] : [max - WINDOW_S, max]) },
-      y: { range: (_, __, max) => [0, Math.max(LEAST, (max ?? 0) * 1.1)] },
-    },
-    axes: [
-      {
-        ...axis,
-        space: 70,
-        size: 26,
-        gap: 6,
-        values: (_, seconds) =>
-          seconds.map(second =>
-            new Intl.DateTimeFormat(words().locale, {
-              hour: '2-digit',
-              minute: '2-digit',
-              hourCycle: 'h23',
-            }).format(second * 1000),
-          ),
-        incrs: [60, 120, 300],
-      },
-      { ...axis, size: 52, space: 34, values: (_, values) => values.map(value => formatFigure(value)) },
-    ],
-    series: [
-      {},
-      ...curves.map(curve => ({
-        label: curve.label,
-        stroke: color(curve.color),
-        width: 2,
-        // A second without requests has no latency: the curve has a gap there, and a value between two gaps is a point.
-        spanGaps: false,
-        points: { show: false, filter: loneSamples, size: 4, width: 0, fill: color(curve.color) },
-      })),
-    ],
-  }
-}
-
-function loneSamples(plot: uPlot, series: number): number[] | null {
-  const values = plot.data[series] ?? []
-  const has = (i: number) => values[i] !== null && values[i] !== undefined
-  const lone = Array.from(values.keys()).filter(i => has(i) && !has(i - 1) && !has(i + 1))
-  return lone.length === 0 ? null : lone
 }

@@ -10,6 +10,7 @@ import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
 import { SaleBadge } from '../controls/badge.tsx'
 import { useEvery } from '../controls/hooks.ts'
+import { LinePanel } from '../line/line-panel.tsx'
 import { LogLines } from '../log-view.tsx'
 import { nextFor } from '../sales-view.tsx'
 import { Funnel } from './funnel.tsx'
@@ -82,6 +83,7 @@ export function SaleView({ id }: { readonly id: string }) {
           />
         ))}
       </section>
+      {sale.state !== 'draft' && sale.line !== undefined && <LinePanel sale={id} />}
       {sale.state !== 'draft' && (
         <div class="watch">
           <div class="watch-side">
