@@ -22,7 +22,7 @@ interface BuiltPage {
 }
 
 /** `assetsPath` ends with a slash. Rejects when the sources can't be bundled, with the bundler's own words. */
-async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPath: string): Promise<BuiltPage> {
+async function buildPage(folder: 'buyer' | 'challenge' | 'ops' | 'preview', assetsPath: string): Promise<BuiltPage> {
   const root = join(import.meta.dirname, folder)
   const later = await buildLater(folder, join(root, 'later'))
   const addresses = later.map(({ key, file }) => [key, `${assetsPath}${file.name}`])
@@ -50,13 +50,14 @@ async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPath: stri
 
 /** Everything that the server shows, and the button for pages of shops. */
 export async function buildPages(assetsPath: string) {
-  const [button, buyer, challenge, ops] = await Promise.all([
+  const [button, buyer, challenge, ops, preview] = await Promise.all([
     buildButton(),
     buildPage('buyer', assetsPath),
     buildPage('challenge', assetsPath),
     buildPage('ops', assetsPath),
+    buildPage('preview', assetsPath),
   ])
-  return { button, buyer, challenge, ops }
+  return { button, buyer, challenge, ops, preview }
 }
 
 export type BuiltPages = Awaited<ReturnType<typeof buildPages>>

@@ -88,8 +88,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The files of what buyers see: those of the operations page are served by the edges alone. */
-export const isBuyerAsset = (name: string) => !name.startsWith('ops-')
+/** The files of what buyers see: those of operators' pages are served by the edges alone. */
+export const isBuyerAsset = (name: string) => !/^(ops|preview)-/.test(name)
 
 /** Loads the pages when they are first asked for, once. */
 export function pagesOnce(): () => Promise<Pages> {
@@ -101,9 +101,9 @@ export function pagesOnce(): () => Promise<Pages> {
 }
 
 export async function loadPages() {
-  const { button, buyer, challenge, ops } = await builtPages()
+  const { button, buyer, challenge, ops, preview } = await builtPages()
   const page = (html: string) => pageFile(html, 'text/html; charset=utf-8', PAGE_HEADERS)
-  const files = [...buyer.files, ...challenge.files, ...ops.files].map(({ name, text }) => {
+  const files = [...buyer.files, ...challenge.files, ...ops.files, ...preview.files].map(({ name, text }) => {
     const contentType = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
     return [name, pageFile(text, contentType, ASSET_HEADERS)] as const
   })
@@ -112,6 +112,7 @@ export async function loadPages() {
     html: buyer.html,
     challenge: page(challenge.html),
     ops: page(ops.html),
+    preview: page(preview.html),
     button: pageFile(button, CONTENT_TYPES['.js'] ?? '', BUTTON_HEADERS),
     assets: new Map(files),
   }

@@ -126,3 +126,42 @@ test('copies a sale into a draft with a window of its own, and keeps a template 
   expect(await page.locator(`.group:has(h2:text-is("Templates")) a[href="/ops/sales/${template}"]`).count()).toBe(1)
   await leave(person, page)
 }, 300_000)
+
+test('shows a draft as buyers would see it to operators alone, clearly marked, with nothing that can be bought', async () => {
+  const draft = await desk.shop.till.operator('POST', '/sales', {
+    name: 'Secret evening',
+    opensAt: '2098-01-01T10:00:00Z',
+    closesAt: '2098-01-01T12:00:00Z',
+    items: [{ name: 'Secret teapot', units: 3, quantityMax: 2, price: { amount: 199_900, currency: 'CNY' } }],
+  })
+  const { person, page } = await desk.operator(`/ops/sales/${draft.id}`)
+  const asked: string[] = []
+  page.on('request', request => asked.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  await page.getByRole('link', { name: 'Preview' }).click()
+  await page.getByRole('heading', { name: 'Secret teapot' }).waitFor()
+  await page.getByText('Only operators see this').waitFor()
+  for (const [as, button] of [
+    ['before the opening', 'Not open yet'],
+    ['sold out', 'Sold out'],
+    ['over', 'This sale is over'],
+    ['open', 'Buy now'],
+  ] as const) {
+    await page.getByLabel(as, { exact: true }).check()
+    await page.getByRole('button', { name: button }).waitFor()
+    expect(await barriers(page)).toEqual([])
+  }
+  await page.getByRole('button', { name: 'Buy now' }).click()
+  await page.getByRole('button', { name: 'Buy now' }).focus()
+  await page.keyboard.press('Enter')
+  expect(asked.filter(one => !one.startsWith('GET '))).toEqual([])
+  expect(asked.filter(one => one.includes('ticket'))).toEqual([])
+  await leave(person, page)
+
+  const stranger = await desk.visitor()
+  const theirs = await stranger.tab(`/ops/sales/${draft.id}/preview`)
+  await theirs.getByText('Sign in on the operations page first').waitFor()
+  expect(await theirs.content()).not.toContain('Secret')
+  const source = await fetch(`${desk.shop.url()}/ops/sales/${draft.id}/preview`)
+  expect(await source.text()).not.toContain('Secret')
+  await stranger.context.close()
+}, 300_000)

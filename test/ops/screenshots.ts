@@ -101,6 +101,12 @@ const SCENES: readonly Scene[] = [
     play: page => page.locator('fieldset').first().waitFor(),
   },
   {
+    name: 'preview',
+    main: true,
+    path: ids => `/ops/sales/${ids.draft}/preview`,
+    play: page => page.locator('[data-item]').waitFor(),
+  },
+  {
     name: 'orders',
     main: true,
     path: ids => `/ops/sales/${ids.running}/orders`,

@@ -42,7 +42,12 @@ export function followLinks(): void {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const link = event.target instanceof Element ? event.target.closest('a') : null
     if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return
-    if (!/^\/ops(\/|$)/.test(link.pathname) || (link.hash !== '' && link.pathname === location.pathname)) return
+    if (
+      !/^\/ops(\/|$)/.test(link.pathname) ||
+      link.pathname.endsWith('/preview') ||
+      (link.hash !== '' && link.pathname === location.pathname)
+    )
+      return
     event.preventDefault()
     go(link.pathname + link.search)
   })

@@ -67,6 +67,9 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
     ...ADDRESSES.map(path =>
       route({ method: 'GET', path }, async ({ request }) => sendPage(request, (await pages()).ops)),
     ),
+    route({ method: 'GET', path: '/ops/sales/{sale}/preview' }, async ({ request }) =>
+      sendPage(request, (await pages()).preview),
+    ),
     { method: 'GET', path: '/ops/session', handle: showSession },
     { method: 'POST', path: '/ops/session', handle: signIn },
     { method: 'DELETE', path: '/ops/session', handle: signOut },

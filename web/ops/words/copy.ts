@@ -15,6 +15,7 @@ const en = {
   keepConfirm: 'Save the template',
   kept: (name: string) => `The template “${name}” is saved.`,
   fromTemplate: 'New sale from it…',
+  preview: 'Preview',
   template: 'Template',
   templates: 'Templates',
 }
@@ -33,6 +34,7 @@ const zh: CopyWords = {
   keepConfirm: '保存模板',
   kept: name => `模板“${name}”已保存。`,
   fromTemplate: '用它新建场次…',
+  preview: '预览',
   template: '模板',
   templates: '模板',
 }

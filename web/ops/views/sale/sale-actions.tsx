@@ -7,6 +7,7 @@ import { readLog } from '../../log-book.ts'
 import { go } from '../../route.ts'
 import type { Report, Sale, SaleState } from '../../shapes.ts'
 import { mayRun, notify } from '../../store.ts'
+import { copyWords } from '../../words/copy.ts'
 import type { SaleAction } from '../../words/en.ts'
 import { holdWords } from '../../words/holds.ts'
 import { words } from '../../words.ts'
@@ -47,6 +48,11 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
         </button>
       ))}
       <CopySale sale={sale} />
+      {sale.state === 'draft' && (
+        <a class="button" href={`/ops/sales/${sale.id}/preview`}>
+          {copyWords().preview}
+        </a>
+      )}
       {sale.state !== 'draft' && (
         <>
           <a class="button" href={`/ops/sales/${sale.id}/orders`}>
