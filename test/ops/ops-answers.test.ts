@@ -225,7 +225,7 @@ test('a sale paused before its opening is shown as paused, to come, and not sell
   const actions = await page
     .locator('.actions [data-action]')
     .evaluateAll(all => all.map(one => one.getAttribute('data-action')))
-  expect(actions).toEqual(['resume', 'warm', 'reconcile', 'end'])
+  expect(actions).toEqual(['resume', 'warm', 'reconcile', 'end', 'copy', 'keep'])
   await page.locator('.under-title', { hasText: 'opens in' }).waitFor()
   const here = page.locator('.facts div', { hasText: 'On this server' }).locator('dd')
   await until('ready', async () => (await here.textContent()) === 'ready, not selling now')
