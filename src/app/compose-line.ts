@@ -3,6 +3,7 @@
 import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
 import { createDrandBeacons } from '../beacon/drand/drand-beacons.ts'
 import type { Sale } from '../domain/sale.ts'
+import { eachLine } from '../flows/line/each-line.ts'
 import { FollowedLines, type SaleWithLine } from '../flows/line/followed-lines.ts'
 import { LetIn } from '../flows/line/let-in.ts'
 import { DrawRunner } from '../flows/line/run-draws.ts'
@@ -17,8 +18,8 @@ export function openLines(context: ProcessContext) {
   const draws = new DrawRunner({ ...context, followedLines, beacons, nowMs })
   /** Also lines that no buyer has asked this process for: a sale shows what its draw has promised from the opening of its line on. */
   async function followLines(): Promise<void> {
-    for (const sale of await context.catalog.list()) if (isOpenLine(sale, nowMs())) await followedLines.of(sale)
-    await followedLines.round()
+    const sales = (await context.catalog.list()).filter(sale => isOpenLine(sale, nowMs()))
+    await eachLine([...sales.map(sale => () => followedLines.of(sale)), () => followedLines.round()])
   }
   return { followedLines, followLines, letIn: () => letIn.round(), runDraws: () => draws.round() }
 }

@@ -21,6 +21,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { LineDraw, LineDraws } from '../../ledger/line-draws.ts'
 import type { LineStatus, Lines } from '../../ledger/lines.ts'
 import type { BuyerHash } from './buyer-numbers.ts'
+import { eachLine, TOO_MANY_LINES } from './each-line.ts'
 import { applyDraw, followDraws, openDraw, startOf } from './follow-draws.ts'
 import { LineBook } from './line-book.ts'
 import { type LineAnswer, type LineAsk, numberJoins } from './number-joins.ts'
@@ -107,12 +108,15 @@ export class FollowedLines {
     const nowMs = this.#context.nowMs()
     for (const [id, { sale }] of this.#lines) if (nowMs > sale.closesAtMs + FORGET_AFTER_MS) this.#lines.delete(id)
     if (this.#lines.size === 0) return
-    for (const status of await this.#context.lines.statuses([...this.#lines.keys()])) {
-      const line = this.#lines.get(status.sale)
-      if (line !== undefined) await this.#read(line, status)
-    }
-    await followDraws(this.#context, this.#lines.values())
-    for (const line of this.#lines.values()) await applyDraw(line)
+    const statuses = await this.#context.lines.statuses([...this.#lines.keys()])
+    await eachLine([
+      ...statuses.map(status => async () => {
+        const line = this.#lines.get(status.sale)
+        if (line !== undefined) await this.#read(line, status)
+      }),
+      () => followDraws(this.#context, this.#lines.values()),
+      ...[...this.#lines.values()].map(line => () => applyDraw(line)),
+    ])
   }
 
   /** The mark was moved by this process. */
@@ -140,7 +144,7 @@ export class FollowedLines {
   #follow(sale: SaleWithLine, status: LineStatus, start: Uint8Array, draw: LineDraw | undefined): FollowedLine {
     const { lines, makeHash } = this.#context
     if (this.#lines.size >= LINES_MAX)
-      throw new Fault('too_many_lines', `more than ${LINES_MAX} sales have a line now`, { retryable: true })
+      throw new Fault(TOO_MANY_LINES, `more than ${LINES_MAX} sales have a line now`, { retryable: true })
     const line: FollowedLine = {
       sale,
       book: new LineBook(status, start, makeHash(), sale.line.order === 'draw'),

@@ -13,6 +13,7 @@ import type { Lines } from '../../ledger/lines.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { Messages } from '../follow/messages.ts'
 import type { Registry } from '../sell/live-item.ts'
+import { eachLine } from './each-line.ts'
 import { type FollowedLine, type FollowedLines, type SaleWithLine, stepsKeptMs } from './followed-lines.ts'
 import { leftIn } from './join-state.ts'
 import { FIRST_PACE, nextLetIn, type Pace } from './line-pace.ts'
@@ -39,6 +40,8 @@ interface Course {
   readonly past: { readonly atMs: number; readonly admitted: number; readonly ordered: number }[]
   admitted: number
   ordered: number
+  /** Where the mark was when this process last looked or moved it. Elsewhere now: another process led meanwhile. */
+  mark: number
 }
 
 export class LetIn {
@@ -56,16 +59,19 @@ export class LetIn {
     for (const { sale } of registry.values()) if (isLettingIn(sale, this.#context.nowMs())) sales.set(sale.id, sale)
     for (const id of this.#courses.keys()) if (!sales.has(id)) this.#courses.delete(id)
     if (sales.size === 0) return
-    for (const sale of sales.values()) await followedLines.of(sale)
-    await followedLines.round()
-    for (const sale of sales.values()) await this.#letIn(await followedLines.of(sale))
+    await eachLine([
+      ...[...sales.values()].map(sale => () => followedLines.of(sale)),
+      () => followedLines.round(),
+      ...[...sales.values()].map(sale => async () => this.#letIn(await followedLines.of(sale))),
+    ])
   }
 
   async #letIn(line: FollowedLine): Promise<void> {
     const { sale, book } = line
     const { clock, lines, followedLines } = this.#context
     const nowMs = clock.elapsed()
-    const course = this.#courses.get(sale.id) ?? this.#begin(line, nowMs)
+    const known = this.#courses.get(sale.id)
+    const course = known?.mark === book.letIn ? known : this.#begin(line, nowMs)
     const elapsedMs = nowMs - course.atMs
     course.atMs = nowMs
     const left = await this.#left(sale)
@@ -90,6 +96,7 @@ export class LetIn {
     // Another process leads now; its step is read in the next round.
     if (atMs === undefined) return
     course.admitted += book.countBetween(from, mark)
+    course.mark = mark
     followedLines.moved(line, mark, atMs)
   }
 
@@ -105,7 +112,7 @@ export class LetIn {
     const sinceMs = this.#context.nowMs() - sale.line.claimWithinMs
     const before = book.steps.findLast(step => step.atMs < sinceMs)?.letIn ?? (book.steps.length > 0 ? 0 : book.letIn)
     const admitted = book.countBetween(before, book.letIn)
-    const course: Course = { pace: FIRST_PACE, atMs, answerMs: 0, past: [], admitted, ordered: 0 }
+    const course: Course = { pace: FIRST_PACE, atMs, answerMs: 0, past: [], admitted, ordered: 0, mark: book.letIn }
     this.#courses.set(sale.id, course)
     return course
   }

@@ -37,7 +37,7 @@ export class LineBook {
   letIn = 0
   rate: LineRate | undefined
   paused = false
-  /** Oldest first; those whose time to claim is over may be missing. */
+  /** Oldest first. Of those that no time to claim depends on any more, the last is there: all before it were let in then or earlier. */
   steps: LineStep[] = []
   /** Has everything been read once? */
   isLoaded = false
@@ -91,7 +91,7 @@ export class LineBook {
     if (step.letIn <= this.letIn) return
     this.letIn = step.letIn
     this.steps.push(step)
-    while (this.steps[0]!.atMs < step.atMs - keptMs) this.steps.shift()
+    while (this.steps.length > 1 && this.steps[1]!.atMs < step.atMs - keptMs) this.steps.shift()
   }
 
   /** The number of a buyer who is in line; undefined: not known here. */

@@ -12,6 +12,7 @@ import { DRAND_SOURCE, roundAtMs } from '../../domain/draw/drand-rounds.ts'
 import { toHex } from '../../domain/draw/draw-bytes.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { LineDraw, LineDraws } from '../../ledger/line-draws.ts'
+import { eachLine } from './each-line.ts'
 import { isChainRight } from './follow-draws.ts'
 import type { FollowedLine, FollowedLines, SaleWithLine } from './followed-lines.ts'
 
@@ -39,10 +40,13 @@ export class DrawRunner {
     const { catalog, followedLines, nowMs } = this.#context
     const sales = (await catalog.list()).filter(sale => isDrawing(sale, nowMs()))
     const lines: FollowedLine[] = []
-    for (const sale of sales) lines.push(await followedLines.of(sale))
-    if (lines.every(({ draw }) => draw?.drawn !== undefined)) return
-    await followedLines.round()
-    for (const line of lines) if (await this.#step(line)) await followedLines.round()
+    await eachLine([
+      ...sales.map(sale => async () => lines.push(await followedLines.of(sale))),
+      async () => {
+        if (lines.some(({ draw }) => draw?.drawn === undefined)) await followedLines.round()
+      },
+      async () => eachLine(lines.map(line => async () => (await this.#step(line)) && followedLines.round())),
+    ])
   }
 
   /** True: the ledger was changed. One step at a time; the next is taken when the ledger shows this one. */
