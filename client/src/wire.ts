@@ -134,6 +134,8 @@ export interface Sale {
   readonly challenge: 'off' | 'auto' | number
   readonly items: ReadonlyArray<Item>
   readonly line?: SaleLine | undefined
+  /** What the buyer must say before paying. Missing: nothing. */
+  readonly contactFields?: ReadonlyArray<'email' | 'phone' | 'name' | 'address'> | undefined
   readonly payment?: ReadonlyArray<PaymentOffer> | undefined
 }
 
@@ -195,6 +197,8 @@ export type ProblemCode =
   | 'challenge_required'
   | 'claim_required'
   | 'claim_used'
+  | 'contact_invalid'
+  | 'contact_missing'
   | 'denied'
   | 'forbidden'
   | 'hold_limit'

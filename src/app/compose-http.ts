@@ -49,6 +49,7 @@ import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
 import { opsRoutes } from '../edge/routes/ops-routes.ts'
 import { pageRoutes } from '../edge/routes/page-routes.ts'
+import { parcelRoutes } from '../edge/routes/parcel-routes.ts'
 import { paymentReportRoutes } from '../edge/routes/payment-report-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { shopRoutes } from '../edge/routes/shop-routes.ts'
@@ -68,6 +69,7 @@ import { offersOf } from '../flows/operate/payment-offer.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { HoldBudget } from '../flows/sell/hold-budget.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
+import { createParcelDesk } from '../flows/sell/parcel-desk.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
 import type { PageTrouble } from '../flows/tell/page-notices.ts'
@@ -106,6 +108,8 @@ const MONITOR_EVERY_MS = 1_000
 const ASKS_EVERY_MS = 1_000
 /** What a buyer or network has paid or let go is seen by the next ask after so long. */
 const HOLDS_EVERY_MS = 100
+/** What the ledger did not take is brought to it again. */
+const PARCELS_EVERY_MS = 500
 /** Who is let in is known on every edge within a second. */
 const LINES_EVERY_MS = 250
 /** What is shown of them is minutes old. */
@@ -198,6 +202,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     health: parts.health,
     refusals,
     risk,
+    parcelDesk: createParcelDesk(context),
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
     hooks: parts.webhooks,
@@ -224,6 +229,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const whole = () => [
     ...buyerRoutes(edge),
     ...paymentRoutes(edge),
+    ...parcelRoutes(edge),
     ...shopRoutes(edge),
     ...operatorSaleRoutes(edge),
     ...operatorOrderRoutes(edge),
@@ -255,6 +261,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     callLimits,
     lists,
     budget,
+    parcelDesk: edge.parcelDesk,
     addressOf: edge.addressOf,
     asks,
     refusals,
@@ -272,6 +279,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
       ...(isEdge ? ([['live-lines', ROUND_EVERY_MS, () => live.lineRound()]] as const) : []),
+      ...(isEdge ? ([['parcels', PARCELS_EVERY_MS, () => edge.parcelDesk.round()]] as const) : []),
       ...(isEdge ? ([['holds', HOLDS_EVERY_MS, () => budget.round()]] as const) : []),
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
@@ -297,7 +305,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     async close() {
       await demoCrowd.stop()
       const { clock } = context
-      const last = Promise.allSettled([asks.round(), budget.round()])
+      const last = Promise.allSettled([asks.round(), budget.round(), edge.parcelDesk.drained()])
       await createSharedTimeout({ clock, ms: LAST_ASKS_MS_MAX })(last)
       await sharing?.leave()
       await apart?.stop()

@@ -28,6 +28,7 @@ import { createRefunds } from '../ledger/postgres/money/refunds.ts'
 import { createReportedPayments } from '../ledger/postgres/money/reported-payments.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
+import { createParcels } from '../ledger/postgres/parcels.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRefusalCounts } from '../ledger/postgres/refusal-counts.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
@@ -149,6 +150,7 @@ export function ledgerParts(config: Config, database: Database) {
     eventLog: createEventLog(database),
     access: createAccessList(database),
     holds: createHolds(database),
+    parcels: createParcels(database),
     webhooks: createWebhooks(database),
     webhookQueue: createWebhookQueue(database),
     reconciliation: createReconciliation(database),

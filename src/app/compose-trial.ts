@@ -21,6 +21,7 @@ import { OrderRoute } from '../edge/order-route.ts'
 import { NO_BUDGET } from '../flows/sell/hold-budget.ts'
 import { LiveItem, type Registry } from '../flows/sell/live-item.ts'
 import { createOpening } from '../flows/sell/opening.ts'
+import { NO_PARCELS } from '../flows/sell/parcel-desk.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { Decision } from '../flows/sell/seller.ts'
 import type { Ask } from '../gate/gate.ts'
@@ -85,6 +86,7 @@ export function openTrialShop(context: ProcessContext): TrialShop {
     callLimits: createCallLimits({ ...rates, perAddress: undefined, perBuyer: undefined }),
     lists: new AccessLists(clock),
     budget: NO_BUDGET,
+    parcelDesk: NO_PARCELS,
     addressOf: () => '127.0.0.1',
     refusals: { count() {}, all: unused },
     asks: new AskTally({ ...context, askCounts: { save: unused, ofOthers: unused } }),

@@ -43,6 +43,9 @@ import { createWatching } from './watching.ts'
 
 const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
+const PARCELS_MAX = 500
+/** Longer than any outage after which a reservation can still become an order. */
+const RESERVED_MS_MAX = 7 * 86_400_000
 
 const GAUGE_TEXTS = {
   event: 'gauges_unread',
@@ -198,6 +201,7 @@ async function wire(
     others: http.others,
     allPlaced: createPlacedCheck(gate, outbox),
     archive: afterMs === undefined ? undefined : createArchiveItems({ ...context, afterMs, busy }),
+    sweepParcels: async () => (await context.parcels.sweep(PARCELS_MAX, RESERVED_MS_MAX)) === PARCELS_MAX,
     events: config.events.written
       ? createEventKeeper({
           ...context,

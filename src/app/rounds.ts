@@ -47,6 +47,7 @@ const EVERY_MS = {
   /** A buyer who is to wait asks again after a second: the units should be there by then. */
   moves: 200,
   archive: 10_000,
+  'late-parcels': 30_000,
   events: 200,
   /** Woken when numbers were given. */
   'copy-events': 1_000,
@@ -66,6 +67,7 @@ const WATCHING: ReadonlySet<LoopName> = new Set([
   'settle-over',
   'forget',
   'archive',
+  'late-parcels',
   'events',
   'copy-events',
   'webhooks',
@@ -83,6 +85,8 @@ export interface KeeperWork {
   readonly allPlaced: (sale: Sale) => Promise<boolean>
   /** Moves orders of settled items into the archive. True when there is more. Undefined: it is off. */
   readonly archive: (() => Promise<boolean>) | undefined
+  /** Looks for the orders of contacts that were written before them. */
+  readonly sweepParcels: () => Promise<boolean>
   /** Gives events their numbers. True when there are more. Undefined: none are written. */
   readonly events: (() => Promise<boolean>) | undefined
   /** Copies events to Kafka. True when there are more. Undefined: no brokers are set. */
@@ -166,6 +170,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     })
     lead('settle-over', () => settler.round())
     if (archive !== undefined) leadOn('archive', archive)
+    leadOn('late-parcels', work.sweepParcels)
     if (events !== undefined) leadOn('events', events)
     if (copyEvents !== undefined) leadOn('copy-events', copyEvents)
     lead('webhooks', work.sendWebhooks)

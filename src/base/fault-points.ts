@@ -28,6 +28,7 @@ const FAULT_POINTS = {
   consume: ['deleted', 'committed'],
   handover: ['before', 'after'],
   gate: ['clock'],
+  parcel: ['before'],
   archive: ['before', 'after'],
   retention: ['sale', 'rows'],
   events: ['before', 'numbered', 'copied'],

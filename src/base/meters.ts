@@ -56,6 +56,7 @@ export const COUNTED = {
   /** By the subject that had no room. */
   hold_refusals: ['buyer', 'prefix', 'claim'],
   hold_counts: ['alone'],
+  parcels: ['written', 'lost'],
   challenges: ['made', 'passed', 'malformed', 'forged', 'expired', 'foreign', 'wrong', 'waived', 'unknown'],
   orders: ['placed', 'paid', 'unpaid', 'cancelled', 'refused', 'refunded'],
   releases: ['done'],

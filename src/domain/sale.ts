@@ -9,6 +9,7 @@ import type { HoldLimits } from './hold-limits.ts'
 import type { SaleId } from './ids.ts'
 import type { Item } from './item.ts'
 import type { LineTerms } from './line.ts'
+import type { ContactField } from './parcel.ts'
 
 export type StoredSaleState = 'draft' | 'ready' | 'paused' | 'over'
 export type SaleRule = 'first_come' | 'draw'
@@ -32,6 +33,8 @@ export interface SaleTerms {
   readonly line?: LineTerms | undefined
   /** A draft that is kept to be copied, and can't be published. */
   readonly template?: true | undefined
+  /** What the buyer must say before paying. Undefined: nothing. */
+  readonly contactFields?: readonly ContactField[] | undefined
 }
 
 export interface Sale extends SaleTerms {

@@ -57,6 +57,7 @@ export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
     challenge: sale.challenge ?? 'off',
     items,
     line: sale.line && wireLine(sale, sale.line, stock),
+    contactFields: sale.contactFields,
     payment: stock.offersOf?.(sale),
   }
 }

@@ -29,6 +29,7 @@ import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
 import type { HoldBudget } from '../flows/sell/hold-budget.ts'
 import type { Registry, StockView } from '../flows/sell/live-item.ts'
+import type { ParcelDesk } from '../flows/sell/parcel-desk.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { FeedContext } from '../flows/tell/read-feed.ts'
 import type { AccessList } from '../ledger/access.ts'
@@ -36,6 +37,7 @@ import type { Holds } from '../ledger/holds.ts'
 import type { Journal } from '../ledger/journal.ts'
 import type { LineDraws } from '../ledger/line-draws.ts'
 import type { Lines } from '../ledger/lines.ts'
+import type { Parcels } from '../ledger/parcels.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
 import type { RefusalTally } from './abuse/refusal-tally.ts'
@@ -89,6 +91,8 @@ export interface EdgeContext {
   readonly risk: Pick<Risk, 'ask' | 'isResting'> | undefined
   readonly lists: AccessLists
   readonly budget: Pick<HoldBudget, 'limitsOf' | 'marksOf' | 'take' | 'settle'>
+  readonly parcels: Pick<Parcels, 'of' | 'changeContact'>
+  readonly parcelDesk: Pick<ParcelDesk, 'keep' | 'read'>
   readonly access: AccessList
   readonly holds: Pick<Holds, 'list' | 'groups'>
   readonly draws: Pick<LineDraws, 'find' | 'seal' | 'setBeacon'>

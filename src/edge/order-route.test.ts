@@ -16,6 +16,7 @@ import { NO_BUDGET } from '../flows/sell/hold-budget.ts'
 import { LiveItem } from '../flows/sell/live-item.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createOpening } from '../flows/sell/opening.ts'
+import { NO_PARCELS } from '../flows/sell/parcel-desk.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import type { Decision } from '../flows/sell/seller.ts'
 import type { Ask } from '../gate/gate.ts'
@@ -126,6 +127,7 @@ async function openShop(view: 'refuses' | 'asks', queueMax = 100) {
     orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
     lists: new AccessLists(clock),
     budget: NO_BUDGET,
+    parcelDesk: NO_PARCELS,
     // All within one second.
     callLimits: createCallLimits({
       perAddress: undefined,

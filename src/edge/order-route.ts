@@ -14,6 +14,8 @@ import type { Counted } from '../base/meters.ts'
 import { type ItemId, isId, type SaleId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
+import { contactFault, type Parcel } from '../domain/parcel.ts'
+import type { Sale } from '../domain/sale.ts'
 import { EARLY_WAIT_MS, isCrowded, type LiveItem } from '../flows/sell/live-item.ts'
 import { repeatOrder } from '../flows/sell/repeat-order.ts'
 import { standingClosed } from '../flows/sell/seller.ts'
@@ -23,7 +25,7 @@ import { buyerCalls } from '../wire/calls/buyer-calls.ts'
 import { wireOrder } from './answers.ts'
 import { admitCall, type EdgeContext } from './edge-context.ts'
 import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
-import { plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
+import { contactInvalid, ProblemError, plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
 import { UNRENDERED } from './http/security-headers.ts'
 
 type OrderContext = Pick<
@@ -37,10 +39,14 @@ type OrderContext = Pick<
   | 'callLimits'
   | 'lists'
   | 'budget'
+  | 'parcelDesk'
   | 'addressOf'
   | 'asks'
   | 'refusals'
 >
+
+/** `{"metadata":{"a":""}}` */
+const PARCEL_BYTES_MIN = 21
 
 type AskOutcome = Counted['order_asks'][number]
 
@@ -69,7 +75,7 @@ export class OrderRoute {
   /** The ticket names a buyer who has an order of this item. Only a verified ticket gets to see it. */
   async #orderOfHolder(request: Request, live: LiveItem, ticket: string, at: number): Promise<Response> {
     const claims = this.#verify(request, ticket, at, live.sale.id, live.item.id)
-    const repeated = claims && (await this.#repeat(live, claims))
+    const repeated = claims && (await this.#repeat(request, live, live.sale, claims))
     return repeated ?? this.#orderAnew(request, live, ticket, at)
   }
 
@@ -115,15 +121,18 @@ export class OrderRoute {
   }
 
   async #readAndTake(request: Request, live: LiveItem, claims: TicketClaims): Promise<Response> {
-    const { quantity } = await readBody(request, buyerCalls.takeOrder.body.schema).catch((error: unknown) => {
+    const body = await readBody(request, buyerCalls.takeOrder.body.schema).catch((error: unknown) => {
       this.#count('body_invalid', live.sale.id)
       throw error
     })
+    const { quantity } = body
     const { quantityMax } = live.item
     if (Number.isInteger(quantity) && quantity >= 1 && quantity <= quantityMax) {
+      const fault = body.contact && contactFault(body.contact, live.sale.contactFields ?? [])
+      if (fault !== undefined) return this.#counted('body_invalid', contactInvalid(fault).toResponse(), live.sale.id)
       const refused = live.seller.refusal({ buyer: claims.buyer, attempt: claims.attempt, quantity })
       return refused === undefined
-        ? this.#take(request, live, claims, quantity)
+        ? this.#take(request, live, claims, quantity, parcelIn(body))
         : this.#toResponse(refused, live.sale.id)
     }
     const detail = `Between 1 and ${quantityMax} can be ordered at a time.`
@@ -131,18 +140,24 @@ export class OrderRoute {
     return this.#counted('quantity_invalid', refused, live.sale.id)
   }
 
-  async #take(request: Request, live: LiveItem, claims: TicketClaims, quantity: number): Promise<Response> {
+  async #take(
+    request: Request,
+    live: LiveItem,
+    claims: TicketClaims,
+    quantity: number,
+    parcel?: Parcel,
+  ): Promise<Response> {
     const { sell, budget, lists } = this.#edge
     const { buyer, attempt, marks } = claims
     const limits = budget.limitsOf(live.sale)
     if (limits === undefined || lists.ofBuyer(buyer) === 'allow')
-      return this.#toResponse(await takeOrder(sell, live, { buyer, attempt, quantity }), live.sale.id)
+      return this.#answer(await takeOrder(sell, live, { buyer, attempt, quantity }), live.sale.id, parcel)
     const ask = { buyer, attempt, quantity, marks, network: this.#networkOf(request) }
     const held = await budget.take(live, limits, ask)
     if (held === undefined) return this.#refused('hold_limit', plainProblem('hold_limit'), live.sale.id, request)
     const outcome = await takeOrder(sell, live, { buyer, attempt, quantity })
     budget.settle(live, held, outcome)
-    return this.#toResponse(outcome, live.sale.id)
+    return this.#answer(outcome, live.sale.id, parcel)
   }
 
   /** Undefined: its holds are not counted by network. */
@@ -161,7 +176,7 @@ export class OrderRoute {
       return this.#counted('not_found', plainProblem('not_found'), undefined)
     const ticket = bearerOf(request) ?? ''
     const claims = this.#verify(request, ticket, 0, saleId, itemId)
-    const repeated = claims && (await this.#repeat(undefined, claims))
+    const repeated = claims && (await this.#repeat(request, undefined, sale, claims))
     return repeated ?? this.#toResponse(standingClosed(sale, this.#edge.sell.view.nowMs()), saleId)
   }
 
@@ -172,11 +187,27 @@ export class OrderRoute {
   }
 
   /** The order that this ticket's buyer and attempt have already. */
-  async #repeat(live: LiveItem | undefined, { sale, item, buyer, attempt }: TicketClaims) {
+  async #repeat(request: Request, live: LiveItem | undefined, ofSale: Sale, claims: TicketClaims) {
+    const { sale, item, buyer, attempt } = claims
     const limited = this.#edge.callLimits.repeat(buyer)
     if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), sale)
+    // Read first: between a reservation that is told again and its answer nothing is awaited (E2).
+    const parcel = mayCarryParcel(request) ? await readParcel(request, ofSale) : undefined
     const repeated = await repeatOrder(this.#edge.sell, live, item, buyer, attempt)
-    return repeated && this.#toResponse(repeated, sale)
+    return repeated && this.#answer(repeated, sale, parcel)
+  }
+
+  /** What came for the parcel is written beside the order. The answer to a reservation does not wait for that (E2). */
+  #answer(outcome: TakeOrderOutcome, sale: SaleId, parcel: Parcel | undefined): Response | Promise<Response> {
+    if (parcel === undefined) return this.#toResponse(outcome, sale)
+    const placed = 'order' in outcome ? outcome.order : undefined
+    const order = placed ?? ('reservation' in outcome ? outcome.reservation : undefined)
+    if (order === undefined) return this.#toResponse(outcome, sale)
+    const { id, item, buyer } = order
+    const written = this.#edge.parcelDesk.keep({ order: id, item, buyer, ...parcel })
+    if (placed !== undefined) return written.then(() => this.#toResponse(outcome, sale))
+    void written
+    return this.#toResponse(outcome, sale)
   }
 
   #toResponse(outcome: TakeOrderOutcome, sale: SaleId): Response {
@@ -205,6 +236,33 @@ export class OrderRoute {
 function bodyless(request: Request): boolean {
   const length = request.headers.get('content-length')
   return length === '0' || (length === null && !request.headers.has('transfer-encoding'))
+}
+
+/** Of a call that asks again for an order: shorter bodies have no room for a contact or metadata, and are not read. */
+function mayCarryParcel(request: Request): boolean {
+  const length = request.headers.get('content-length')
+  return length === null ? request.headers.has('transfer-encoding') : Number(length) >= PARCEL_BYTES_MIN
+}
+
+/** Undefined: there is none, or it does not fit. Who has an order gets it, whatever the body says. */
+async function readParcel(request: Request, { contactFields = [] }: Sale): Promise<Parcel | undefined> {
+  try {
+    const body = await readBody(request, buyerCalls.takeOrder.body.schema)
+    return body.contact && contactFault(body.contact, contactFields) ? undefined : parcelIn(body)
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined
+    throw error
+  }
+}
+
+function parcelIn({ metadata, contact }: Partial<Parcel>): Parcel | undefined {
+  if (metadata === undefined && contact === undefined) return undefined
+  const parcel = { metadata: filled(metadata), contact: filled(contact) }
+  return parcel.metadata === undefined && parcel.contact === undefined ? undefined : parcel
+}
+
+function filled<T extends object>(value: T | undefined): T | undefined {
+  return value !== undefined && Object.values(value).some(one => one !== undefined) ? value : undefined
 }
 
 function answerTo(outcome: TakeOrderOutcome): Response {

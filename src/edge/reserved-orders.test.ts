@@ -12,6 +12,7 @@ import { Catalog } from '../catalog/catalog.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import { NO_BUDGET } from '../flows/sell/hold-budget.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
+import { NO_PARCELS } from '../flows/sell/parcel-desk.ts'
 import { createFaultyGate, type GateMishap } from '../gate/contract/faulty-gate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import type { EdgeContext } from './edge-context.ts'
@@ -88,6 +89,7 @@ async function openShop(units = 10) {
       tickets,
       lists: new AccessLists(systemClock),
       budget: NO_BUDGET,
+      parcelDesk: NO_PARCELS,
       identity,
       money,
       operate: { sales: ledger.sales } as OperateContext,

@@ -26,6 +26,10 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
   ],
   hold_refusals: [['subject'], 'Orders refused because a buyer, a network or a claim holds too many units unpaid.'],
   hold_counts: [[], 'Holds that this edge counted alone, because the counts of all edges did not answer.'],
+  parcels: [
+    ['outcome'],
+    'Orders whose contact or metadata was written beside them, or lost because the ledger did not take it.',
+  ],
   challenges: [['outcome'], 'Challenges made, and what became of the solutions that came.'],
   orders: [['became'], 'Orders: placed or refused first, then paid, closed or refunded.'],
   releases: [[], 'Closed orders whose units are back in the gate.'],

@@ -6,10 +6,12 @@
 
 import { z } from 'zod'
 import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
+import { CONTACT_FIELDS } from '../domain/parcel.ts'
 import { SHOWN_PAYMENT_STATES } from '../domain/payment.ts'
 import { holdsInput } from './inputs.ts'
 import { type JoinAnswer, saleLineAnswer } from './line/line-shapes.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
+import { parcelShape } from './orders/parcel-shapes.ts'
 
 export const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
 const id = plainId.meta({
@@ -81,6 +83,10 @@ export const saleAnswer = named('Sale', {
     .describe('Whether the ticket asks for a proof of work first.'),
   items: z.array(itemAnswer),
   line: saleLineAnswer.optional(),
+  contactFields: z
+    .array(z.enum(CONTACT_FIELDS))
+    .optional()
+    .describe('What the buyer must say before paying. Missing: nothing.'),
   payment: z.array(paymentOfferAnswer).optional(),
 })
 
@@ -176,7 +182,7 @@ const eventAnswer = z.object({
 
 export const wholeOrderAnswer = named(
   'WholeOrder',
-  { ...orderAnswer.shape, payments: z.array(paymentAnswer), history: z.array(eventAnswer) },
+  { ...orderAnswer.shape, ...parcelShape, payments: z.array(paymentAnswer), history: z.array(eventAnswer) },
   'An order with its payments and its history, oldest first.',
 )
 
@@ -291,6 +297,7 @@ export const problemAnswer = named(
     requestId: z.string().optional(),
     refundable: moneyAnswer.optional().describe('What can still be refunded.'),
     state: z.string().optional(),
+    missing: z.array(z.enum(CONTACT_FIELDS)).optional().describe('What the buyer still has to say.'),
   },
   'RFC 9457. `code` is stable; the texts are for people.',
 )

@@ -6,8 +6,10 @@ import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
 import { type LineTerms, lineFault } from '../domain/line.ts'
 import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
+import { CONTACT_FIELDS } from '../domain/parcel.ts'
 import { CHALLENGE_MAX } from '../domain/sale.ts'
 import { lineInputWith } from './line/line-shapes.ts'
+import { contactInput, metadataInput } from './orders/parcel-shapes.ts'
 
 const NAME_LENGTH_MAX = 200
 const REASON_LENGTH_MAX = 500
@@ -82,6 +84,13 @@ const paymentProviders = z
   .refine(names => new Set(names).size === names.length, 'must not name a provider twice')
   .describe('Names of PAYMENT_PROVIDERS that this sale offers, in this order. Without it: all that take its currency.')
 
+const contactFields = z
+  .array(z.enum(CONTACT_FIELDS))
+  .min(1)
+  .max(CONTACT_FIELDS.length)
+  .refine(fields => new Set(fields).size === fields.length, 'must not name a field twice')
+  .describe('What buyers must say before they pay, with the order or afterwards. Without it: nothing.')
+
 export const holdsInput = z
   .strictObject({
     perBuyer: z.int().min(1).max(UNITS_MAX).optional().describe('Of one buyer, over all items of the sale.'),
@@ -147,6 +156,7 @@ export const saleInput = z
     paymentProviders: paymentProviders.optional(),
     holds: holdsInput.optional(),
     line: lineInput.optional(),
+    contactFields: contactFields.optional(),
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
@@ -190,6 +200,7 @@ export const saleEdit = z.strictObject({
   paymentProviders: paymentProviders.nullish(),
   holds: holdsInput.nullish(),
   line: lineInput.nullish(),
+  contactFields: contactFields.nullish(),
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 
@@ -263,6 +274,14 @@ export const ticketInput = z.looseObject({
 /** Only the type is checked here: a quantity out of the item's range is `quantity_invalid`. */
 export const orderInput = z.strictObject({
   quantity: z.number().default(1).meta({ type: 'integer', minimum: 1, maximum: QUANTITY_MAX }),
+  metadata: metadataInput.optional(),
+  contact: contactInput
+    .optional()
+    .describe('In the `contactFields` of the sale. It can also be said later, until the order is paid.'),
+})
+
+export const orderEdit = z.strictObject({
+  contact: contactInput.describe('Fields that are not named stay as they are.'),
 })
 
 const after = z

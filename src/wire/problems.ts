@@ -246,6 +246,23 @@ const CATALOGUE = {
     means: 'The money of this payment does not have to go back: its order is paid, or the payment was never captured.',
     todo: 'Refund the order first (an operator does), then report that the money went back.',
   },
+  contact_missing: {
+    status: 409,
+    title: 'The shop needs a contact first',
+    detail: 'Say how you can be reached before you pay.',
+    means:
+      'The sale asks for a contact before the payment ("contactFields"), and the order has none, or not all of it: "missing" names the fields. The order stands, and its time to pay goes on.',
+    todo: 'Send the missing fields with PATCH /api/orders/{id} {"contact": {…}} and start the payment again.',
+    more: ['missing'],
+  },
+  contact_invalid: {
+    status: 422,
+    title: 'The contact does not fit',
+    means:
+      'A field of the contact is not what it must be, or is not asked for in this sale ("contactFields"). "field" names it. Nothing was ordered or changed.',
+    todo: 'Correct the field and send it again.',
+    more: ['field'],
+  },
   payments_used: {
     status: 409,
     title: 'This order has had too many payments',

@@ -12,6 +12,7 @@ const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
 Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { languages: ['en'], onLine: true } })
 const { switchLanguage, words } = await import('../../web/buyer/words.ts')
 const { paymentWords } = await import('../../web/buyer/words/payment.ts')
+const { contactWords } = await import('../../web/buyer/words/contact.ts')
 
 if (before !== undefined) Object.defineProperty(globalThis, 'navigator', before)
 
@@ -51,6 +52,8 @@ const SHOWN: Partial<Record<ProblemCode, () => string | undefined>> = {
   not_placed: () => words().reservedNote,
   payments_used: () => words().payUsed,
   payment_refused: () => paymentWords().refused,
+  contact_missing: () => contactWords().missing,
+  contact_invalid: () => contactWords().wrong.email,
   no_payment_provider: () => words().payUnavailable,
   busy: () => words().sendingAgainNote,
   internal: () => words().sendingAgainNote,

@@ -17,6 +17,7 @@ import { scriptsIn } from '../../base/redis/script.ts'
 import { isId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { LineTerms } from '../../domain/line.ts'
+import { CONTACT_FIELDS } from '../../domain/parcel.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type CatalogKey, LIST, LISTED_MAX, type Sales, type SharedAnswer, type SharedCache } from '../shared-cache.ts'
 
@@ -92,16 +93,18 @@ const sale: z.ZodType<Sale> = z
       })
       .optional(),
     line: line.optional(),
+    contactFields: z.array(z.enum(CONTACT_FIELDS)).optional(),
     items: z.array(item).min(1),
   })
   // JSON leaves undefined fields out.
-  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, line, ...rest }) => ({
+  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, line, contactFields, ...rest }) => ({
     ...rest,
     ticketsBeforeMs,
     challenge,
     paymentProviders,
     holds,
     line,
+    contactFields,
   }))
 
 const sales = z.array(sale).max(LISTED_MAX)

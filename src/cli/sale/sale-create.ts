@@ -12,7 +12,7 @@ import { orUsage, parseMoment, wholeNumber } from '../arguments.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 import { printSale } from './sale-view.ts'
 
-type Texts = Partial<Record<'file' | 'name' | 'opensAt' | 'closesAt' | 'challenge' | 'key', string>>
+type Texts = Partial<Record<'file' | 'name' | 'opensAt' | 'closesAt' | 'challenge' | 'contactFields' | 'key', string>>
 /** What describes the item is for the server to check. */
 type CreateOptions = Readonly<
   ServerOptions & Texts & { warmBefore?: number; ticketsBefore?: number; publish?: boolean } & Record<string, unknown>
@@ -28,6 +28,7 @@ const OF_SALE = [
   ['ticketsBefore', 'seconds', 'how long before the opening tickets are given out'],
   ['holdsPerBuyer', 'count', 'units that one buyer may hold unpaid'],
   ['holdsPerPrefix', 'count', 'units that one /24 or /48 may hold unpaid'],
+  ['contactFields', 'fields', 'what buyers say before they pay: some of email,phone,name,address'],
   ['challenge', 'difficulty', 'a proof of work before the ticket: off, auto, or a number from 1 up'],
 ] as const
 /** Those that describe the one item. */
@@ -83,7 +84,17 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     asked ??= client.ask<TimeAnswer>('/api/time')
     return (await asked).unixMs
   }
-  const { name, opensAt, closesAt, warmBefore, ticketsBefore, challenge, holdsPerBuyer, holdsPerPrefix } = options
+  const {
+    name,
+    opensAt,
+    closesAt,
+    warmBefore,
+    ticketsBefore,
+    challenge,
+    contactFields,
+    holdsPerBuyer,
+    holdsPerPrefix,
+  } = options
   const holds = {
     ...(holdsPerBuyer !== undefined && { perBuyer: holdsPerBuyer }),
     ...(holdsPerPrefix !== undefined && { perPrefix: holdsPerPrefix }),
@@ -96,6 +107,7 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     ...(warmBefore !== undefined && { warmBeforeSeconds: warmBefore }),
     ...(ticketsBefore !== undefined && { ticketsBeforeSeconds: ticketsBefore }),
     ...(challenge !== undefined && { challenge: /^\d+$/.test(challenge) ? Number(challenge) : challenge }),
+    ...(contactFields !== undefined && { contactFields: contactFields.split(',').map(one => one.trim()) }),
     ...(Object.keys(holds).length > 0 && { holds: { ...(file?.holds as object | undefined), ...holds } }),
   }
   if (file === undefined) {

@@ -111,6 +111,10 @@ export function bodyInvalid(field: string, detail: string): ProblemError {
   return new ProblemError('body_invalid', detail, { field })
 }
 
+export function contactInvalid({ field, why }: { readonly field: string; readonly why: string }): ProblemError {
+  return new ProblemError('contact_invalid', `"contact.${field}" ${why}.`, { field: `contact.${field}` })
+}
+
 export function notChangeable(field: string, detail: string): ProblemError {
   return new ProblemError('not_changeable', detail, { field })
 }

@@ -36,6 +36,7 @@ import {
   rateLimitedProblem,
 } from '../http/problem-response.ts'
 import { claimEnd, hasLine } from './line-admission.ts'
+import { wireOwn } from './parcel-routes.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
 
@@ -120,7 +121,8 @@ const handlers = {
     return uncached({ orders: shown.map(wireOrder), next })
   },
 
-  async ownOrder({ identity, find, inquiries }, exchange) {
+  async ownOrder(edge, exchange) {
+    const { identity, find, inquiries } = edge
     const id = idParam(exchange, 'id')
     const { payment } = readQuery(exchange, buyerCalls.ownOrder.query)
     const buyer = await identity.buyer(exchange.request)
@@ -128,7 +130,7 @@ const handlers = {
     const asks = payment === 'ask' && found.kind === 'found' && found.order.state === 'pending'
     if (asks) await inquiries.ask(id)
     return answerBy(asks ? await findOrder(find, id, buyer) : found, {
-      found: ({ order }) => uncached(wireOrder(order)),
+      found: async ({ order }) => uncached(await wireOwn(edge, order)),
       missing: () => new ProblemError('not_found', 'You have no such order.'),
       busy: () => plainProblem('busy'),
     })

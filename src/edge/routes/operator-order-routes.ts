@@ -25,6 +25,7 @@ import { csvOfOrders, prefersCsv } from '../http/csv.ts'
 import { type Exchange, idParam, json, readBody, readPage, readQuery } from '../http/exchange.ts'
 import { answerBy, noSuch, ProblemError } from '../http/problem-response.ts'
 import { findSale, keyedSubject } from './operator-sale-routes.ts'
+import { wireWith } from './parcel-routes.ts'
 
 const PAGE_MAX = 1000
 /** A page of an export that found the ledger busy waits for its turn again: to break off would cost all pages before it once more. */
@@ -56,16 +57,18 @@ const handlers = {
     return answerBy(
       await listOrders(edge.listing, { updatedAfterMs, q, sale, state, limit, after: after || undefined }),
       {
-        page: ({ orders, next, total }) =>
-          json({
+        async page({ orders, next, total }) {
+          const parcels = await edge.parcels.of(orders.map(({ id }) => id))
+          return json({
             orders: orders.map(order => ({
-              ...wireOrder(order),
+              ...wireWith(order, parcels.get(order.id)),
               ...(order.updatedAtMs !== undefined && { updatedAt: toRfc3339(order.updatedAtMs) }),
             })),
             next: next ?? null,
             total: total.count,
             totalIsExact: !total.more,
-          } satisfies FoundOrdersAnswer),
+          } satisfies FoundOrdersAnswer)
+        },
         expired: ({ oldestMs }) =>
           new ProblemError(
             'cursor_expired',
@@ -185,12 +188,16 @@ function refundRefused(outcome: RefundRefusal, refundable: Money | undefined): P
   return new ProblemError('refund_invalid', detail, { field, refundable })
 }
 
-async function wireWhole({ money, journal }: EdgeContext, order: Order | Reservation): Promise<WholeOrderAnswer> {
+async function wireWhole(
+  { money, journal, parcels }: EdgeContext,
+  order: Order | Reservation,
+): Promise<WholeOrderAnswer> {
   const payments = await money.payments.ofOrders([order.id])
   const parts = await money.refunds.ofOrders([order.id])
   const lines = await journal.read({ after: '0', order: order.id, limit: PAGE_MAX })
+  const parcel = (await parcels.of([order.id])).get(order.id)
   return {
-    ...wireOrder(order),
+    ...wireWith(order, parcel),
     payments: payments.map(payment => wirePayment(payment, parts)),
     history: historyOf(order, lines),
   }

@@ -2,6 +2,8 @@
 
 import { type Fault, onFault } from '../../base/fault.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
+import type { Sale } from '../../domain/sale.ts'
 import { cancelOrder } from '../../flows/money/close-orders.ts'
 import { startPayment } from '../../flows/money/pay-order.ts'
 import { recordCallback } from '../../flows/money/record-callback.ts'
@@ -15,6 +17,7 @@ import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
 import { BODY_BYTES_MAX, idParam, json, readBody, readBytes, uncached } from '../http/exchange.ts'
 import { answerBy, bodyInvalid, ProblemError, plainProblem, problem } from '../http/problem-response.ts'
 import { UNRENDERED } from '../http/security-headers.ts'
+import { demandContact } from './parcel-routes.ts'
 
 const PAID = 'The order is paid and can no longer be cancelled here. Ask the shop for a refund.'
 const PROVIDER_AWAY = 'The payment provider does not answer. Ask again in a moment: it continues the same payment.'
@@ -40,14 +43,16 @@ const handlers = {
       method: wanted,
       payer,
     } = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
-    const provider = await providerOf(edge, order, buyer, name)
-    if (provider === undefined) return missing(edge, order, buyer)
+    const chosen = await providerOf(edge, order, buyer, name)
+    if (chosen === undefined) return missing(edge, order, buyer)
+    const { provider } = chosen
     const methods = provider.methods.map(one => one.name)
     const method = wanted ?? methods[0] ?? ''
     if (!methods.includes(method))
       throw bodyInvalid('method', `"method" of ${provider.name} is one of: ${methods.join(', ')}.`)
     if (returnUrl !== undefined && checkReturnUrl(returnUrl) === undefined)
       throw bodyInvalid('returnUrl', '"returnUrl" must be an http(s) address or a path.')
+    if (chosen.sale !== undefined) await demandContact(edge, chosen.order, chosen.sale)
     const describe = (one: { id: string; item: string }) => registry.get(one.item)?.item.name ?? `Order ${one.id}`
     const address = edge.addressOf(exchange.request)
     const wish = { order, buyer, method, returnUrl, address, payer, describe }
@@ -91,13 +96,16 @@ function unjudged(fault: Fault): 'unjudged' {
 
 export const paymentRoutes = (edge: EdgeContext) => routesOf(edge, buyerCalls, handlers)
 
-/** One that the order's sale offers: by its name, else the first. Undefined: there is no such order. */
+/** One that the order's sale offers: by its name, else the first; with the order and its sale. Undefined: there is no such order. */
 async function providerOf(
   { money, find, catalog }: EdgeContext,
   id: OrderId,
   buyer: BuyerId,
   name: string | undefined,
-): Promise<PaymentProvider | undefined> {
+): Promise<
+  | { readonly provider: PaymentProvider; readonly order: Order | Reservation; readonly sale: Sale | undefined }
+  | undefined
+> {
   const found = await findOrder(find, id, buyer)
   if (found.kind !== 'found') return undefined
   const sale = await catalog.find(found.order.sale)
@@ -107,7 +115,7 @@ async function providerOf(
   const provider = name === undefined ? offered[0] : offered.find(one => one.name === name)
   const names = offered.map(one => one.name).join(', ')
   if (provider === undefined) throw bodyInvalid('provider', `"provider" is one of: ${names || 'none is offered'}.`)
-  return provider
+  return { provider, order: found.order, sale }
 }
 
 /** Not in the ledger: reserved and on its way there, or not this buyer's. */

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { armFaultPoints } from '../../base/fault-points.ts'
 import { createArchive } from '../../ledger/postgres/archive.ts'
+import { createParcels } from '../../ledger/postgres/parcels.ts'
 import { deleteOldSales, oldSales } from './delete-old-sales.ts'
 
 const ledger = ledgerForFile()
@@ -15,6 +16,14 @@ async function soldSale(daysAgo: number, archived = true) {
   const asks = Array.from({ length: 7 }, (_, i) => ledger.ask(`buyer-${i}`))
   await ledger.orders.place(item, epoch, false, asks)
   const orders = asks.map(ask => ask.order)
+  const said = ({ order, buyer }: (typeof asks)[number]) => ({
+    order,
+    item,
+    buyer,
+    metadata: { for: buyer },
+    contact: { name: buyer },
+  })
+  await createParcels(ledger.database).fill(asks.map(said))
   const ref = ledger.id()
   await ledger.payments.start(ref, orders[0]!, 'bank')
   await ledger.payments.capture('bank', ref, { amount: 1_000, currency: 'CNY' }, Date.now())
@@ -38,7 +47,7 @@ const listed = async (days: number) => {
 }
 const rowsLeft = async () => {
   const [row] = await ledger.sql(`SELECT (SELECT count(*) FROM orders_archive)::int AS orders,
-    (SELECT count(*) FROM payments_archive)::int AS payments, (SELECT count(*) FROM deleted_items)::int AS items`)
+    (SELECT count(*) FROM payments_archive)::int AS payments, (SELECT count(*) FROM parcels)::int AS parcels, (SELECT count(*) FROM deleted_items)::int AS items`)
   return row
 }
 
@@ -58,7 +67,7 @@ test('deletes whole archived sales of that age, in batches, and nothing that is 
   armFaultPoints('retention.sale=fail')
   await expect(deleteOldSales(archive(), 400 * DAY_MS, 'ops')).rejects.toMatchObject({ code: 'fault_point' })
   expect(await ledger.sales.find(old.sale)).toBeUndefined()
-  expect(await rowsLeft()).toEqual({ orders: 20, payments: 2, items: 1 })
+  expect(await rowsLeft()).toEqual({ orders: 20, payments: 2, parcels: 28, items: 1 })
   // What is still there is shown to no reader, and brought back by no writer.
   expect(await ledger.orders.find(old.orders)).toEqual([])
   expect(await ledger.orders.ofBuyer('buyer-0', undefined, 10)).toHaveLength(3)
@@ -72,7 +81,7 @@ test('deletes whole archived sales of that age, in batches, and nothing that is 
   const deleted = await deleteOldSales(archive(), 400 * DAY_MS, 'ops', one => void seen.push(one))
   expect(deleted).toMatchObject({ sales: 0, payments: 0 })
   expect(seen.length).toBeGreaterThan(0)
-  expect(await rowsLeft()).toEqual({ orders: 13, payments: 1, items: 0 })
+  expect(await rowsLeft()).toEqual({ orders: 13, payments: 1, parcels: 21, items: 0 })
   const callbacks = await ledger.sql('SELECT ref FROM callbacks ORDER BY at')
   expect(callbacks.map(row => row.ref)).not.toContain(old.ref)
   expect(callbacks.map(row => row.ref)).toContain(young.ref)

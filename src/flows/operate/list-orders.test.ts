@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
+import { createParcels } from '../../ledger/postgres/parcels.ts'
 import { listOrders } from './list-orders.ts'
 
 const ledger = ledgerForFile()
@@ -10,7 +11,7 @@ const EVERYTHING = { updatedAfterMs: undefined, q: undefined, sale: undefined, s
 type Wish = Partial<Parameters<typeof listOrders>[1]>
 
 function list(wish: Wish = {}, events = { written: true, keptMs: DAY_MS as number | undefined }) {
-  const context = { orders: ledger.orders, eventLog: ledger.events, events }
+  const context = { orders: ledger.orders, parcels: createParcels(ledger.database), eventLog: ledger.events, events }
   return listOrders(context, { ...EVERYTHING, limit: 100, ...wish })
 }
 
@@ -134,4 +135,21 @@ test('says so when changes so old are not kept, or none are written', async () =
   expect((await page({ updatedAfterMs: systemClock.now() - DAY_MS / 2 })).kind).toBe('page')
   expect((await list({ updatedAfterMs: systemClock.now(), after: '9223372036854775807' })).kind).toBe('expired')
   expect((await list({ updatedAfterMs: old }, { written: false, keptMs: DAY_MS })).kind).toBe('no_events')
+})
+
+test('finds by what a contact has, also in the archive, together with the buyer of that name', async () => {
+  const one = await sold('zoe@example.com', 'ann')
+  const two = await sold('kim')
+  const parcel = { metadata: undefined, contact: { email: 'zoe@example.com', phone: '+86 10 5555 0199' } }
+  await createParcels(ledger.database).fill([
+    { order: one.ids[1]!, item: one.item, buyer: 'ann', ...parcel },
+    { order: two.ids[0]!, item: two.item, buyer: 'kim', ...parcel },
+  ])
+  await archiveAll(two.item)
+  const all = [two.ids[0]!, one.ids[1]!, one.ids[0]!]
+  for (const limit of [1, 2, 100]) expect(await everyPage(limit, { q: 'zoe@example.com' })).toEqual(all)
+  expect(await everyPage(100, { q: '(86) 10-55550199' })).toEqual(all.slice(0, 2))
+  expect(await page({ q: 'zoe@example.com', sale: one.sale, limit: 1 })).toMatchObject({
+    total: { count: 2, more: false },
+  })
 })

@@ -11,9 +11,11 @@ import type { Order, OrderState } from '../../domain/order.ts'
 import type { ShopEvent } from '../../domain/shop-event.ts'
 import type { EventLog } from '../../ledger/events.ts'
 import type { BoundedCount, Orders } from '../../ledger/orders.ts'
+import type { Parcels } from '../../ledger/parcels.ts'
 
 export interface ListOrdersContext {
   readonly orders: Pick<Orders, 'find' | 'ofBuyer' | 'newest' | 'count'>
+  readonly parcels: Pick<Parcels, 'byContact'>
   readonly eventLog: Pick<EventLog, 'at' | 'read' | 'countChanged'>
   /** `written`: false where no events are written at all. `keptMs`: undefined: for good. */
   readonly events: { readonly written: boolean; readonly keptMs: number | undefined }
@@ -21,7 +23,7 @@ export interface ListOrdersContext {
 
 interface OrdersWish {
   readonly updatedAfterMs: number | undefined
-  /** An order's id, or a buyer. */
+  /** An order's id, a buyer, or what a contact has: e-mail address, phone number, name. With `updatedAfterMs` not of a contact. */
   readonly q: string | undefined
   readonly sale: SaleId | undefined
   readonly state: OrderState | undefined
@@ -65,22 +67,49 @@ async function newest({ orders }: ListOrdersContext, wish: OrdersWish): Promise<
   return { kind: 'page', ...page, total: await orders.count({ sale, state }, TOTAL_MAX) }
 }
 
-/** The order with this id, and the orders of this buyer: a shop may name its buyers by numbers. */
-async function search({ orders }: ListOrdersContext, wish: OrdersWish, q: string): Promise<OrdersPage> {
-  const found: Order[] = isId(q) ? [...(await orders.find([q]))] : []
-  let more = isBuyerId(q)
-  for (let before: OrderId | undefined; more && found.length <= TOTAL_MAX; ) {
-    const page: readonly Order[] = await orders.ofBuyer(q as BuyerId, before, PAGE_READS)
-    found.push(...page.filter(order => order.id !== q))
-    before = page.at(-1)?.id
-    more = page.length === PAGE_READS
+/** The order with this id, the orders of this buyer (a shop may name its buyers by numbers), and those with this in their contact. */
+async function search(context: ListOrdersContext, wish: OrdersWish, q: string): Promise<OrdersPage> {
+  const { orders, parcels } = context
+  const found = new Map<OrderId, Order>()
+  const add = (some: readonly Order[]) => {
+    for (const order of some) found.set(order.id, order)
   }
-  const fitting = found.filter(order => fits(order, wish)).sort((one, other) => (isOlder(one.id, other.id) ? 1 : -1))
+  if (isId(q)) add(await orders.find([q]))
+  const ofBuyer = (before: OrderId | undefined) => orders.ofBuyer(q as BuyerId, before, PAGE_READS)
+  const buyersMore = isBuyerId(q) && (await readAll(ofBuyer, order => order.id, add))
+  const byContact = (before: OrderId | undefined) => parcels.byContact(q, before, PAGE_READS)
+  const contactsMore = await readAll(
+    byContact,
+    id => id,
+    async ids => add(await orders.find(ids)),
+  )
+  const more = buyersMore || contactsMore
+  const { q: _, ...rest } = wish
+  const fitting = [...found.values()]
+    .filter(order => fits(order, { ...rest, q: undefined }))
+    .sort((one, other) => (isOlder(one.id, other.id) ? 1 : -1))
   const { after, limit } = wish
   const behind = after === undefined ? fitting : fitting.filter(({ id }) => isOlder(id, after))
   const shown = behind.slice(0, limit)
   const next = behind.length > limit ? shown.at(-1)?.id : undefined
   return { kind: 'page', orders: shown, next, total: { count: Math.min(fitting.length, TOTAL_MAX), more } }
+}
+
+/** Page by page, up to the total's bound. True: there is more. */
+async function readAll<Row>(
+  read: (before: OrderId | undefined) => Promise<readonly Row[]>,
+  idOf: (row: Row) => OrderId,
+  take: (rows: readonly Row[]) => void | Promise<void>,
+): Promise<boolean> {
+  let before: OrderId | undefined
+  for (let seen = 0; seen <= TOTAL_MAX; seen += PAGE_READS) {
+    const page = await read(before)
+    await take(page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_READS) return false
+    before = idOf(last)
+  }
+  return true
 }
 
 async function changedSince(context: ListOrdersContext, wish: OrdersWish, sinceMs: number): Promise<Listed> {

@@ -6,6 +6,7 @@ import type { SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { LineTerms } from '../../domain/line.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
+import { CONTACT_FIELDS, type ContactField } from '../../domain/parcel.ts'
 import { type OrderPayment, type PaymentEnd, type PaymentState, shownState } from '../../domain/payment.ts'
 import type { Sale, SaleRule, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
 import type { Database, Row } from './connection/database.ts'
@@ -150,13 +151,15 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
 function termsOf(row: Row): SaleTerms {
   const { terms } = row
   assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
-  const { ticketsBeforeMs, challenge, paymentProviders, holds, line, template } = terms as Record<string, unknown>
+  const known = terms as Record<string, unknown>
+  const { ticketsBeforeMs, challenge, paymentProviders, holds, line, template, contactFields } = known
   assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
   assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
   const isNames = Array.isArray(paymentProviders) && paymentProviders.every(one => typeof one === 'string')
   assert(paymentProviders === undefined || isNames, 'paymentProviders is no list of names')
   assert(holds === undefined || (typeof holds === 'object' && holds !== null), 'holds is not an object')
   assert(line === undefined || (typeof line === 'object' && line !== null), 'line is not an object')
+  assert(contactFields === undefined || Array.isArray(contactFields), 'contactFields is not a list')
   return {
     ticketsBeforeMs,
     challenge,
@@ -164,5 +167,7 @@ function termsOf(row: Row): SaleTerms {
     holds: holds as HoldLimits | undefined,
     line: line as LineTerms | undefined,
     template: template === true ? true : undefined,
+    // A field that only a newer version can ask for is asked for there.
+    contactFields: (contactFields as ContactField[] | undefined)?.filter(one => CONTACT_FIELDS.includes(one)),
   }
 }

@@ -93,8 +93,9 @@ function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] 
     holds,
     line,
     template,
+    contactFields,
   } = sale
-  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds, line, template })
+  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds, line, template, contactFields })
   const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
   return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, terms, JSON.stringify(written), by]
 }

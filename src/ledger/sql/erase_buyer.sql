@@ -1,4 +1,5 @@
--- erase_buyer: takes a buyer's id out of every row of settled sales, and writes a line into the log that does not name the buyer.
+-- erase_buyer: takes a buyer's id out of every row of settled sales, deletes contact and metadata of those orders, and writes a line into the log that does
+--              not name the buyer.
 -- In      buyer, by
 -- Out     one row: orders, archived (orders in the archive), letters (dead letters), reports: how many rows had it; remaining: orders that keep it,
 --         because their sale is not settled or money or units of them still move
@@ -21,6 +22,9 @@ old AS (UPDATE orders_archive o SET buyer = 'erased:' || o.id WHERE o.buyer = $1
 -- An address to pay at, or a code to scan, may hold what the provider knows of the buyer. Such a payment is over.
 pages AS (UPDATE payments p SET pay_url = NULL, qr = NULL FROM hot h WHERE p.order_id = h.id AND COALESCE(p.pay_url, p.qr) IS NOT NULL),
 old_pages AS (UPDATE payments_archive p SET pay_url = NULL, qr = NULL FROM old o WHERE p.order_id = o.id AND COALESCE(p.pay_url, p.qr) IS NOT NULL),
+-- The contact, and what the shop's page has written beside it, may name the buyer, too.
+parcels_gone AS (
+  DELETE FROM parcels p USING (SELECT id FROM hot UNION ALL SELECT id FROM old) e WHERE p.order_id = e.id),
 -- Their proofs stay: a record of a draw can be checked as before.
 joins AS (
   UPDATE line_joins j SET buyer = 'erased:' || j.number FROM (SELECT DISTINCT sale FROM settled) s WHERE j.sale = s.sale AND j.buyer = $1

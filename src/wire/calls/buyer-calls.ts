@@ -13,8 +13,9 @@ import {
   whoAnswer,
 } from '../answers.ts'
 import { type Call, callsFor, json, NO_STORE, uncached } from '../call.ts'
-import { orderInput, orderQuery, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
-import { ORDER, SALE, TICKET } from './examples.ts'
+import { orderEdit, orderInput, orderQuery, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
+import { ownOrderAnswer } from '../orders/own-order.ts'
+import { CONTACT, ORDER, SALE, TICKET } from './examples.ts'
 
 const anyone = callsFor('Buyers', 'anyone')
 const buyer = callsFor('Buyers', 'buyer')
@@ -94,7 +95,8 @@ export const buyerCalls = {
   takeOrder: callsFor('Buyers', 'ticket').post('/api/sales/{sale}/items/{item}/orders', 'Order', {
     more:
       'The ticket is the bearer. What wins, first to last: unknown sale or item; this buyer and attempt have an order already (200, whatever ' +
-      'else is true); window, pause, sold out; rate limits; ticket; body. Asking again with the same ticket never orders twice.',
+      'else is true); window, pause, sold out; rate limits; ticket; body. Asking again with the same ticket never orders twice. ' +
+      'Contact and metadata are kept beside the order, and written after it: the answer does not show them. If they are lost, the order stands.',
     body: { schema: orderInput, example: { quantity: 1 } },
     answers: {
       200: json('The order that exists already.', orderAnswer, ORDER, ['location']),
@@ -116,6 +118,7 @@ export const buyerCalls = {
       'hold_limit',
       'sale_over',
       'quantity_invalid',
+      'contact_invalid',
       'rate_limited',
     ],
     apart: true,
@@ -126,7 +129,13 @@ export const buyerCalls = {
   }),
   ownOrder: buyer.get('/api/orders/{id}', "One of the buyer's orders", {
     query: orderQuery,
-    answers: { 200: uncached('The order.', orderAnswer, ORDER) },
+    answers: { 200: uncached('The order.', ownOrderAnswer, ORDER) },
+  }),
+  editOrder: buyer.patch('/api/orders/{id}', 'Say how the buyer can be reached', {
+    more: 'Until the order is paid. Which fields: `contactFields` of the sale.',
+    body: { schema: orderEdit, example: { contact: CONTACT } },
+    answers: { 200: uncached('The order.', ownOrderAnswer, { ...ORDER, contact: CONTACT }) },
+    problems: ['contact_invalid', 'order_paid', 'order_closed'],
   }),
   cancelOrder: buyer.post('/api/orders/{id}/cancel', 'Cancel an order that is not paid', {
     answers: {
@@ -150,7 +159,15 @@ export const buyerCalls = {
         payUrl: 'https://sale.example/sandbox/pay/…',
       }),
     },
-    problems: ['order_closed', 'order_paid', 'payments_used', 'payment_refused', 'not_placed', 'no_payment_provider'],
+    problems: [
+      'contact_missing',
+      'order_closed',
+      'order_paid',
+      'payments_used',
+      'payment_refused',
+      'not_placed',
+      'no_payment_provider',
+    ],
   }),
   callback: callsFor('Buyers', 'provider').post('/api/payments/{provider}/callback', 'A payment provider reports', {
     more: 'Signed by the provider, in its own form. Idempotent.',

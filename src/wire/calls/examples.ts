@@ -46,6 +46,8 @@ export const ORDER = {
   payBy: '2026-11-13T10:15:00.019Z',
 }
 
+export const CONTACT = { email: 'ada@example.com', address: '12 St James Square\nLondon' }
+
 export const WHOLE_ORDER = {
   ...ORDER,
   payments: [
