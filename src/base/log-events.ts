@@ -76,6 +76,8 @@ export const LOG_EVENTS = {
     beacon_not_fetched: "The beacon's round could not be fetched; the draw waits for it.",
     orders_not_closed: 'Unpaid orders could not be closed now; a later round repeats it.',
     cancel_not_checked: 'The provider did not say whether a cancelled payment was paid; it is asked again.',
+    parcels_lost:
+      'Contact or metadata of orders could not be written. The orders stand; before paying, their buyers are asked again.',
     payment_not_started: 'The provider did not start a payment; the buyer was told to try again.',
     refund_part_not_sent: "A refund's part was not sent; it is repeated.",
     provider_failed: 'A call to the payment provider failed; it is repeated.',

@@ -57,7 +57,7 @@ export function createParcelDesk({ parcels, clock, meters, log }: DeskParts) {
 
   function lose(count: number, why: string): void {
     meters.count('parcels', 'lost', count)
-    log.warn({ orders: count, why }, 'contact or metadata of orders not written; before paying, buyers are asked again')
+    log.warn({ event: 'parcels_lost', orders: count, why }, 'contact or metadata of orders not written')
   }
 
   /** Never rejects. */
