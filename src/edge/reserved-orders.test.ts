@@ -15,6 +15,7 @@ import { createStockView } from '../flows/sell/live-item.ts'
 import { NO_PARCELS } from '../flows/sell/parcel-desk.ts'
 import { createFaultyGate, type GateMishap } from '../gate/contract/faulty-gate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
+import { createParcels } from '../ledger/postgres/parcels.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { ProblemError } from './http/problem-response.ts'
 import { createRouter } from './http/router.ts'
@@ -89,6 +90,7 @@ async function openShop(units = 10) {
       tickets,
       lists: new AccessLists(systemClock),
       budget: NO_BUDGET,
+      parcels: createParcels(ledger.database),
       parcelDesk: NO_PARCELS,
       identity,
       money,

@@ -9,7 +9,7 @@ import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
 import { CONTACT_FIELDS } from '../domain/parcel.ts'
 import { SHOWN_PAYMENT_STATES } from '../domain/payment.ts'
 import { holdsInput } from './inputs.ts'
-import { type JoinAnswer, saleLineAnswer } from './line/line-shapes.ts'
+import { saleLineAnswer } from './line/line-shapes.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
 import { parcelShape } from './orders/parcel-shapes.ts'
 
@@ -384,18 +384,3 @@ export type DemoAnswer = Body<typeof demoAnswer>
 export type TroubleAnswer = Body<typeof troubleAnswer>
 export type TroublesAnswer = Body<typeof troublesAnswer>
 export type WatchAnswer = Body<typeof watchAnswer>
-
-/** A message on the live connection. */
-export type LiveMessage =
-  | { readonly type: 'order'; readonly order: OrderAnswer }
-  | { readonly type: 'stock'; readonly sale: string; readonly item: string; readonly left: number }
-  | { readonly type: 'sale'; readonly sale: SaleAnswer }
-  | {
-      readonly type: 'line'
-      readonly sale: string
-      readonly place: number | null
-      readonly ahead: number | null
-      readonly state: JoinAnswer['state'] | 'left'
-      /** Units left in the sale when it was sent; null: not known. */
-      readonly left: number | null
-    }

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
-import type { LiveMessage } from '../../src/wire/answers.ts'
+import type { LiveMessage } from '../../src/wire/live-message.ts'
 import { type LineSale, LineShop } from '../harness/line-shop.ts'
 import { buyerToken } from '../harness/money.ts'
 import { Playground } from '../harness/playground.ts'

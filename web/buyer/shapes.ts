@@ -1,6 +1,7 @@
 /** What the server sends, as `src/wire` has it. Names and texts in it are data: shown as text, never as anything else. */
 
-import type { OrderAnswer, SaleAnswer, LiveMessage as WireMessage } from '../../src/wire/answers.ts'
+import type { OrderAnswer, SaleAnswer } from '../../src/wire/answers.ts'
+import type { LiveMessage as WireMessage } from '../../src/wire/live-message.ts'
 
 export type {
   DemoAnswer as Demo,

@@ -11,7 +11,7 @@ import { nextTurn } from '../../base/clock.ts'
 import type { BuyerId, SaleId } from '../../domain/ids.ts'
 import type { FollowedLine, FollowedLines, SaleWithLine } from '../../flows/line/followed-lines.ts'
 import { factsOf, type JoinContext, leftIn } from '../../flows/line/join-state.ts'
-import type { LiveMessage } from '../../wire/answers.ts'
+import type { LiveMessage } from '../../wire/live-message.ts'
 import { type LiveSocket, type LiveSockets, sendTo, WRITES_PER_MS_MAX } from './socket.ts'
 
 type LineMessage = Extract<LiveMessage, { type: 'line' }>

@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
 import type { Registry, StockView } from '../../flows/sell/live-item.ts'
-import type { LiveMessage } from '../../wire/answers.ts'
+import type { LiveMessage } from '../../wire/live-message.ts'
 import { wireSale } from '../answers.ts'
 import { WRITES_PER_MS_MAX } from './socket.ts'
 

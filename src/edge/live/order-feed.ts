@@ -7,7 +7,7 @@ import { assert } from '../../base/assert.ts'
 import { createBatcher } from '../../base/batching/batcher.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import { newnessOf, type Order, type Reservation } from '../../domain/order.ts'
-import type { LiveMessage } from '../../wire/answers.ts'
+import type { LiveMessage } from '../../wire/live-message.ts'
 import { wireOrder } from '../answers.ts'
 import { end, type LiveSocket, type LiveSockets, sendTo, TRY_AGAIN_LATER } from './socket.ts'
 
