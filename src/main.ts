@@ -16,6 +16,7 @@ import { addRetention } from './cli/history/retention.ts'
 import { addMigrate } from './cli/migrate.ts'
 import { addPage } from './cli/page.ts'
 import { addRehearse } from './cli/rehearse/rehearse.ts'
+import { addAlerts } from './cli/sale/alerts.ts'
 import { addExplain } from './cli/sale/explain.ts'
 import { addList } from './cli/sale/list.ts'
 import { addOrder } from './cli/sale/order.ts'
@@ -34,6 +35,7 @@ addOrder(program)
 addExplain(program)
 addReconcile(program)
 addEvents(program)
+addAlerts(program)
 addDraw(program)
 addMigrate(program)
 addPage(program)

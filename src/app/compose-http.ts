@@ -36,6 +36,7 @@ import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
 import { OrderRoute } from '../edge/order-route.ts'
 import { pagesOnce } from '../edge/pages.ts'
 import { abuseRoutes } from '../edge/routes/abuse-routes.ts'
+import { alertRoutes } from '../edge/routes/alert-routes.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { drawRoutes } from '../edge/routes/draw-routes.ts'
@@ -74,6 +75,7 @@ import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
 import type { PageTrouble } from '../flows/tell/page-notices.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
+import { composeAlerts } from './compose-alerts.ts'
 import type { Flows } from './compose-flows.ts'
 import { composeRisk } from './compose-risk.ts'
 import { openTrialShop } from './compose-trial.ts'
@@ -105,6 +107,7 @@ interface HttpParts {
 }
 
 const MONITOR_EVERY_MS = 1_000
+const ALERTS_EVERY_MS = 1_000
 const ASKS_EVERY_MS = 1_000
 /** What a buyer or network has paid or let go is seen by the next ask after so long. */
 const HOLDS_EVERY_MS = 100
@@ -136,7 +139,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const isProxied = config.trustedProxies !== ''
   const addressOf = (request: Request) =>
     clientAddress.of(address.peerOf(request), isProxied ? request.headers.get('x-forwarded-for') : null)
-  const monitor = new Monitor({
+  const monitor: Monitor = new Monitor({
     ...context,
     asks,
     health: parts.health,
@@ -144,6 +147,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     limitsDiffer: () => admission.sharing?.differences ?? [],
     pagesBehind: parts.pagesBehind,
     isRiskSilent: () => risk?.isResting ?? false,
+    alertsFailing: () => alerts.failing(),
     sales: ledger.sales,
     providers: flows.providers,
     view: flows.view,
@@ -153,6 +157,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     guessing: () => guard.guessing(),
     unsafe: unsafeSettings(config).map(({ which, value, words }) => ({ which, words: `${which}=${value}: ${words}` })),
   })
+  const alerts = await composeAlerts(context, () => monitor.trouble(), redis)
   const sessions = new OperatorSessions({
     ...context,
     secret: secret('ops-session'),
@@ -198,6 +203,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     ),
     sessions,
     monitor,
+    alerts,
     asks,
     health: parts.health,
     refusals,
@@ -215,13 +221,13 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     secureCookies,
     signInUrl: config.signInUrl,
   } satisfies EdgeContext
-  return { edge, admission, live, monitor, asks, refusals, applyHeaders }
+  return { edge, admission, live, monitor, alerts, asks, refusals, applyHeaders }
 }
 
 export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
-  const { edge, admission, live, monitor, asks, refusals, applyHeaders } = await openEdge(context, parts)
+  const { edge, admission, live, monitor, alerts, asks, refusals, applyHeaders } = await openEdge(context, parts)
   const { isEdge, sharing, tickets, orderLimits, callLimits, lists, budget } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, edge)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
@@ -235,6 +241,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...operatorOrderRoutes(edge),
     ...eventRoutes(edge),
     ...webhookRoutes(edge),
+    ...alertRoutes(edge),
     ...deadRoutes(edge),
     ...listRoutes(edge),
     ...holdRoutes(edge),
@@ -282,6 +289,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ...(isEdge ? ([['parcels', PARCELS_EVERY_MS, () => edge.parcelDesk.round()]] as const) : []),
       ...(isEdge ? ([['holds', HOLDS_EVERY_MS, () => budget.round()]] as const) : []),
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
+      ['alerts', ALERTS_EVERY_MS, () => alerts.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
       ['refusals', REFUSALS_EVERY_MS, () => refusals.round()],
       ...(isEdge ? ([['lines', LINES_EVERY_MS, () => parts.followLines()]] as const) : []),
@@ -304,6 +312,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     },
     async close() {
       await demoCrowd.stop()
+      await alerts.stop()
       const { clock } = context
       const last = Promise.allSettled([asks.round(), budget.round(), edge.parcelDesk.drained()])
       await createSharedTimeout({ clock, ms: LAST_ASKS_MS_MAX })(last)

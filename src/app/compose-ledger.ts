@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts'
 import { runningSocketFolder } from '../ledger/embedded/leftover.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 import { createAccessList } from '../ledger/postgres/access.ts'
+import { createAlerts } from '../ledger/postgres/alerts.ts'
 import { createArchive } from '../ledger/postgres/archive.ts'
 import { createAskCounts } from '../ledger/postgres/ask-counts.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
@@ -156,6 +157,7 @@ export function ledgerParts(config: Config, database: Database) {
     reconciliation: createReconciliation(database),
     askCounts: createAskCounts(database),
     refusalCounts: createRefusalCounts(database),
+    alerts: createAlerts(database),
     archive: createArchive(database, config.redis !== undefined),
     stock: createStock(database),
     moves: createMoves(database),

@@ -111,6 +111,7 @@ export const COUNTED = {
   rate_questions: ['key', 'failed'],
   pages: ['put', 'removed', 'failed'],
   page_notices: ['sent', 'failed'],
+  alerts: ['webhook_told', 'webhook_failed', 'slack_told', 'slack_failed', 'email_told', 'email_failed'],
   webhook_tries: ['delivered', 'failed', 'gone'],
   webhook_deliveries_lost: ['given_up', 'skipped'],
   sockets_opened: ['opened'],

@@ -32,6 +32,7 @@ import type { Registry, StockView } from '../flows/sell/live-item.ts'
 import type { ParcelDesk } from '../flows/sell/parcel-desk.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { FeedContext } from '../flows/tell/read-feed.ts'
+import type { AlertSender } from '../flows/tell/send-alerts.ts'
 import type { AccessList } from '../ledger/access.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { Journal } from '../ledger/journal.ts'
@@ -77,6 +78,7 @@ export interface EdgeContext {
   readonly guard: Pick<OperatorGuard, 'check'>
   readonly sessions: OperatorSessions
   readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
+  readonly alerts: Pick<AlertSender, 'states' | 'test'>
   readonly asks: Pick<AskTally, 'count'>
   readonly refusals: Pick<RefusalTally, 'count' | 'all'>
   readonly health: Pick<ProviderHealth, 'figures'>

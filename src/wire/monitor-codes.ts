@@ -24,5 +24,6 @@ export const TROUBLE_CODES = [
   'pages_behind',
   'risk_silent',
   'alarm',
+  'alerts_failing',
 ] as const
 export type TroubleCode = (typeof TROUBLE_CODES)[number]

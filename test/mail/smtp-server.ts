@@ -15,6 +15,9 @@ interface Mail {
   readonly id: string
   readonly subject: string
   readonly text: string
+  readonly everybody: readonly string[]
+  /** Did it come over TLS? */
+  readonly tls: boolean
   readonly headers: readonly string[]
 }
 
@@ -33,9 +36,12 @@ export class SmtpServer {
     child.stderr?.on('data', hear)
   }
 
-  static async start(playground: Playground): Promise<SmtpServer> {
+  /** @param strict files of a certificate and its key, a user and a password: mail only after STARTTLS and sign-in */
+  static async start(playground: Playground, strict: readonly string[] = []): Promise<SmtpServer> {
     ensureServers(['python3-aiosmtpd'], line => console.log(line))
-    const child = spawn(PYTHON, [resolve(import.meta.dirname, 'server.py')], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(PYTHON, [resolve(import.meta.dirname, 'server.py'), ...strict], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const server = new SmtpServer(child)
     playground.onUndo(() => server.kill())
     await until('the mail server listens', () => {
@@ -49,9 +55,17 @@ export class SmtpServer {
     return `smtp://127.0.0.1:${this.#output.split('\n')[0]}`
   }
 
+  get port(): number {
+    return Number(this.#output.split('\n')[0])
+  }
+
   /** All that it has taken, in that order. */
   mails(): Mail[] {
-    const lines = this.#output.split('\n').slice(1, -1)
+    // Beside them: what it says of broken connections.
+    const lines = this.#output
+      .split('\n')
+      .slice(1, -1)
+      .filter(line => line.startsWith('{'))
     return lines.map(line => JSON.parse(line) as Mail)
   }
 

@@ -5,7 +5,19 @@ import { at, type Rule, tree } from './rule.ts'
 import { type Import, sourceOf } from './source.ts'
 import { type File, isShipped, isSuite, isTest, isTypeScript } from './tree.ts'
 
-const PARTS = ['admission', 'catalog', 'gate', 'ledger', 'payment', 'webhooks', 'kafka', 'beacon', 'pages', 'telemetry']
+const PARTS = [
+  'admission',
+  'catalog',
+  'gate',
+  'ledger',
+  'payment',
+  'webhooks',
+  'alerts',
+  'kafka',
+  'beacon',
+  'pages',
+  'telemetry',
+]
 /** Lower rooms know nothing of higher ones. */
 const RANK: Record<string, number> = {
   base: 0,

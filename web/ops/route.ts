@@ -3,7 +3,19 @@
 import { store } from './store.ts'
 
 export type Route =
-  | { readonly kind: 'sales' | 'new' | 'log' | 'dead' | 'lists' | 'abuse' | 'payments' | 'webhooks' | 'unknown' }
+  | {
+      readonly kind:
+        | 'sales'
+        | 'new'
+        | 'log'
+        | 'dead'
+        | 'lists'
+        | 'abuse'
+        | 'alerts'
+        | 'payments'
+        | 'webhooks'
+        | 'unknown'
+    }
   | { readonly kind: 'webhook'; readonly webhook: string }
   | { readonly kind: 'sale' | 'edit' | 'orders' | 'holds'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
@@ -17,6 +29,7 @@ export function currentRoute(): Route {
       first === 'dead' ||
       first === 'lists' ||
       first === 'abuse' ||
+      first === 'alerts' ||
       first === 'payments') &&
     second === ''
   )

@@ -6,6 +6,7 @@ import type { OperatorRole } from '../../src/wire/operator-role.ts'
 
 export type { AbuseAnswer as Abuse } from '../../src/wire/abuse/abuse-shapes.ts'
 export type { RefusalReason } from '../../src/wire/abuse/refusal-reasons.ts'
+export type { AlertsAnswer as Alerts, AlertTestAnswer as AlertTest } from '../../src/wire/alerts/alert-shapes.ts'
 export type {
   AuditAnswer as Audit,
   LogAnswer as Log,

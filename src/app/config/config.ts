@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { readOperator } from '../../admission/operator.ts'
+import { alertsOf } from './alert-settings.ts'
 import { challengeProviderOf } from './challenge-settings.ts'
 import { pagesOf } from './pages-settings.ts'
 import { furtherSettings, readAccounts } from './payment/payment-settings.ts'
@@ -168,6 +169,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       timeoutMs: values.WEBHOOK_TIMEOUT_MS,
       retryMs: values.WEBHOOK_RETRY_SECONDS * 1000,
     },
+    alerts: alertsOf(values),
     /** Undefined: no pages are written as files. */
     pages: pagesOf(values),
     faultPoints: values.FAULT_POINTS ?? '',

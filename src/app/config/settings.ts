@@ -11,6 +11,7 @@ import { parseTicketKeys } from '../../admission/ticket.ts'
 import { TICKET_BINDINGS } from '../../admission/ticket-binding.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
+import { ALERT_SETTINGS } from './alert-settings.ts'
 import { CHALLENGE_SETTINGS } from './challenge-settings.ts'
 import { DRAW_SETTINGS } from './draw-settings.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
@@ -295,6 +296,7 @@ export const SETTINGS = {
     show: value => (value === undefined ? 'off' : `${value / DAY_MS}d`),
   }),
   ...EVENT_SETTINGS,
+  ...ALERT_SETTINGS,
   FAULT_POINTS: setting({
     about: 'For tests: where to fail on purpose.',
     schema: checkedBy(parseFaultPoints),

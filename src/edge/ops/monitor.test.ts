@@ -37,6 +37,7 @@ async function openMonitor() {
     pagesBehind: () => [],
     isRiskSilent: () => false,
     beaconsMissing: () => [],
+    alertsFailing: () => [],
     metrics: [],
     clock,
   })

@@ -23,6 +23,7 @@ import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '.
 import type { MissingBeacon } from '../../flows/line/follow-draws.ts'
 import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
 import type { PageTrouble } from '../../flows/tell/page-notices.ts'
+import type { FailingChannel } from '../../flows/tell/send-alerts.ts'
 import type { Payments, StuckPayments } from '../../ledger/payments.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
@@ -63,6 +64,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly isRiskSilent: () => boolean
   /** Draws that wait for the value they have named. */
   readonly beaconsMissing: () => readonly MissingBeacon[]
+  /** Channels that alerts have not reached for a while. */
+  readonly alertsFailing: () => readonly FailingChannel[]
   readonly clock: Clock
 }
 
@@ -145,6 +148,7 @@ export class Monitor {
       pagesBehind: this.#parts.pagesBehind(),
       isRiskSilent: this.#parts.isRiskSilent(),
       beaconsMissing: beaconsMissing(),
+      alertsFailing: this.#parts.alertsFailing(),
     }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))

@@ -15,6 +15,7 @@ import { sellingOf } from '../../flows/check/watch-sale.ts'
 import type { MissingBeacon } from '../../flows/line/follow-draws.ts'
 import type { LiveItem } from '../../flows/sell/live-item.ts'
 import type { PageTrouble } from '../../flows/tell/page-notices.ts'
+import type { FailingChannel } from '../../flows/tell/send-alerts.ts'
 import type { StuckPayments } from '../../ledger/payments.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { TroubleCode } from '../../wire/monitor-codes.ts'
@@ -69,6 +70,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'provider_missing',
   'indexes_missing',
   'pages_behind',
+  'alerts_failing',
 ]
 
 interface Known {
@@ -137,6 +139,7 @@ export async function processFindings(seen: {
   readonly pagesBehind: readonly PageTrouble[]
   readonly isRiskSilent: boolean
   readonly beaconsMissing: readonly MissingBeacon[]
+  readonly alertsFailing: readonly FailingChannel[]
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
@@ -162,6 +165,7 @@ export async function processFindings(seen: {
   if (seen.isRiskSilent) found.push({ code: 'risk_silent', graceMs: GRACE_MS })
   for (const { sale, source, isFetched } of seen.beaconsMissing)
     found.push({ code: 'beacon_missing', sale, words: source, graceMs: isFetched ? BEACON_GRACE_MS : 0 })
+  for (const { channel: which, words } of seen.alertsFailing) found.push({ code: 'alerts_failing', which, words })
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

@@ -41,6 +41,7 @@ const ADDRESSES = [
   '/ops/payments',
   '/ops/lists',
   '/ops/abuse',
+  '/ops/alerts',
   '/ops/webhooks',
   '/ops/webhooks/{webhook}',
   '/ops/sales/{sale}/holds',

@@ -1,6 +1,7 @@
 /** Every call of the API, in the order in which people read about them. */
 
 import { abuseCalls } from '../abuse/abuse-calls.ts'
+import { alertCalls } from '../alerts/alert-calls.ts'
 import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { drawCalls } from '../draw/draw-calls.ts'
@@ -26,6 +27,7 @@ export const ALL_CALLS: readonly Call[] = [
   paymentCalls,
   eventCalls,
   webhookCalls,
+  alertCalls,
   deadCalls,
   listCalls,
   holdCalls,

@@ -6,12 +6,14 @@ import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
 import { mayRun, store } from '../store.ts'
 import { abuseWords } from '../words/abuse.ts'
+import { alertWords } from '../words/alerts.ts'
 import { deadWords } from '../words/dead.ts'
 import { listWords } from '../words/lists.ts'
 import { paymentWords } from '../words/payments.ts'
 import { webhookWords } from '../words/webhooks.ts'
 import { switchLanguage, words } from '../words.ts'
 import { AbuseView } from './abuse/abuse-view.tsx'
+import { AlertsView } from './alerts/alerts-view.tsx'
 import { useEvery, useStore } from './controls/hooks.ts'
 import { NoteLine } from './controls/note-line.tsx'
 import { DeadLettersView } from './dead-letters-view.tsx'
@@ -68,6 +70,9 @@ export function App() {
               </a>
               <a href="/ops/webhooks" aria-current={route.kind === 'webhooks' ? 'page' : undefined}>
                 {webhookWords().webhooks}
+              </a>
+              <a href="/ops/alerts" aria-current={route.kind === 'alerts' ? 'page' : undefined}>
+                {alertWords().title}
               </a>
               <a href="/ops/lists" aria-current={route.kind === 'lists' ? 'page' : undefined}>
                 {listWords().title}
@@ -156,6 +161,8 @@ function View({ route }: { readonly route: Route }) {
       return <ListsView />
     case 'abuse':
       return <AbuseView />
+    case 'alerts':
+      return <AlertsView />
     case 'dead':
       return <DeadLettersView />
     case 'payments':

@@ -151,6 +151,11 @@ export const en = {
         'Nobody can ask that provider, so these payments stay open and their sales are not settled. Put it back into PAYMENT_PROVIDERS until none is ' +
         'left, or end them by hand: docs/operating.md says how.',
     },
+    alerts_failing: {
+      title: which => `Alerts do not arrive (${which})`,
+      advice:
+        'Check the address and its server; the page “Alerts” sends a test. What could not be told waits for a day.',
+    },
     beacon_missing: {
       title: () => 'The draw waits for its beacon, and the line with it',
       advice:

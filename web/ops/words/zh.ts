@@ -117,6 +117,10 @@ export const zh: Words = {
       advice:
         '系统无法再查询该渠道，这些支付会一直未了结，相关场次也无法结算。请在全部了结之前把它加回 PAYMENT_PROVIDERS，或按 docs/operating.md 手工了结。',
     },
+    alerts_failing: {
+      title: which => `告警无法送达（${which}）`,
+      advice: '请检查地址及其服务器；“告警”页面可以发送测试。未送达的告警会保留并重试一天。',
+    },
     beacon_missing: {
       title: () => '抽签正在等待公开随机值，排队因此暂停放行',
       advice:
