@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { AlertMessage, AlertPart } from '../../src/alerts/channel.ts'
 import { createMailChannel, type MailServer } from '../../src/alerts/mail/mail-channel.ts'
 import { Playground } from '../harness/playground.ts'
+import { until } from '../harness/until.ts'
 import { SmtpServer } from './smtp-server.ts'
 
 setDefaultTimeout(300_000)
@@ -64,6 +65,7 @@ test('a mail says what is wrong, where, since when and what to do, to everybody,
   const mail = channel({ port: smtp.port })
   expect(await mail.send(message, never)).toEqual({ kind: 'told' })
   expect(await mail.send(message, never)).toEqual({ kind: 'told' })
+  await until('both are taken', () => smtp.mails().length === 2)
   const [first, second] = smtp.mails()
   expect(first!.id).toBe(second!.id)
   expect(first!.everybody).toEqual(['ops@shop.example', 'night@shop.example'])
@@ -100,6 +102,7 @@ test('with a password: only over TLS, only with the right certificate, and never
   expect(JSON.stringify(wrong)).not.toContain('another')
   expect(strict.mails()).toEqual([])
   expect(await channel(account, { ca }).send(message, never)).toEqual({ kind: 'told' })
+  await until('it is taken', () => strict.mails().length === 1)
   expect(strict.mails()[0]).toMatchObject({ tls: true })
 
   // A server without TLS gets no password, and no message unless plain text is allowed.

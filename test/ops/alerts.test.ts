@@ -120,6 +120,7 @@ test('a trouble is told by webhook, chat and e-mail, once each, while buyers buy
   const before = chat.received.length
   expect((await ask<AlertTestAnswer>(again.url(), 'POST', '/api/admin/alerts/test')).status).toBe(200)
   expect(chat.received.length).toBe(before + 1)
+  await until('the mail of the test', () => smtp.mails().filter(({ subject }) => subject.includes('Test')).length === 2)
   await again.stop()
   expect(smtp.mails().filter(({ subject }) => subject.includes('PAYMENT_PROVIDERS'))).toHaveLength(1)
 })
