@@ -90,6 +90,11 @@ export const LOG_EVENTS = {
     deliveries_given_up:
       "A webhook's endpoint failed for too long; these deliveries end. They can be sent again by hand.",
     webhook_skips: 'Events were deleted before this webhook reached them.',
+    alert_not_sent:
+      'A channel could not be told of a trouble; it is tried again for a day. One line until it works again.',
+    alerts_given_up: 'Alerts could not be told for a day, and are not tried again.',
+    alert_past_ledger: 'The ledger is away, and this process tells it directly.',
+    alert_test_unwritten: 'A test of alerts was sent; the ledger did not take its line in the log.',
     webhook_disabled: 'The endpoint answered that it is gone (410); the webhook is disabled.',
     message_unreadable: "A message on Redis' channel was not of this program; it was dropped.",
     embedded_postgres_unusual:

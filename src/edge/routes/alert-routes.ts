@@ -33,7 +33,8 @@ const handlers = {
     const details = { told: channels.filter(({ told }) => told).length, of: channels.length }
     await onFault(
       () => journal.write({ by, action: 'alerts.test', details }),
-      error => log.warn({ operator: by, err: error }, 'test of alerts not written to the log'),
+      error =>
+        log.warn({ event: 'alert_test_unwritten', operator: by, err: error }, 'test of alerts not written to the log'),
     )
     return json({ channels } satisfies AlertTestAnswer)
   },

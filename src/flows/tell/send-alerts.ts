@@ -200,7 +200,11 @@ export class AlertSender {
     const upTo = entries.at(-1)!.no
     const fresh = entries.filter(({ ageMs }) => ageMs < GIVE_UP_MS)
     const lost = entries.length - fresh.length
-    if (lost > 0) log.warn({ channel: channel.name, count: lost }, 'alerts given up: they could not be told for a day')
+    if (lost > 0)
+      log.warn(
+        { event: 'alerts_given_up', channel: channel.name, count: lost },
+        'alerts given up: they could not be told for a day',
+      )
     if (fresh.length === 0) {
       await alerts.settle(channel.name, holder, { upTo, nextInMs: 0, tries: 0, problem: undefined, told: false })
       return
@@ -212,7 +216,8 @@ export class AlertSender {
       return
     }
     const tries = claimed.tries + 1
-    if (tries === 1) log.warn({ channel: channel.name, why: told.why }, 'alert not told; it is tried again')
+    if (tries === 1)
+      log.warn({ event: 'alert_not_sent', channel: channel.name, why: told.why }, 'alert not told; it is tried again')
     const nextInMs = this.#stop.signal.aborted ? 0 : retryInMs(random, tries)
     await alerts.settle(channel.name, holder, { upTo: 0, nextInMs, tries, problem: told.why, told: false })
   }
@@ -225,7 +230,7 @@ export class AlertSender {
     void this.#askAlone().then(may => {
       alone.pending -= 1
       if (!may) return
-      log.warn({}, 'the ledger is away: this process tells it past the ledger')
+      log.warn({ event: 'alert_past_ledger' }, 'the ledger is away: this process tells it past the ledger')
       for (const channel of channels) this.#begin(channel, () => this.#sendAlone(channel, alone))
     })
   }
