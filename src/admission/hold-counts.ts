@@ -27,10 +27,16 @@ export type HoldTaken =
   | { readonly kind: 'unread' }
 
 export interface HoldCounts {
-  /** Counts a hold if every subject has room, in one step. A hold that is counted already passes. Undefined: no answer; it may be counted. */
+  /**
+   * Counts a hold if every subject has room, in one step. One that is counted already passes, with so many units or fewer; with more it needs room for
+   * them. Undefined: no answer; it may be counted.
+   */
   take(book: string, hold: Hold, maxima: readonly number[]): HoldTaken | Promise<HoldTaken | undefined>
-  /** From now on these count for so long, 0: no more. Unknown ids are ignored. False: no answer. */
-  keep(book: string, ids: readonly string[], forMs: number): Promise<boolean>
+  /**
+   * From now on these count for so long, 0: no more. Unknown ids are ignored. False: no answer.
+   * @param withinMs only those that would end by themselves within it
+   */
+  keep(book: string, ids: readonly string[], forMs: number, withinMs?: number): Promise<boolean>
   /** Counts these, whatever the limits; those that are counted already stay as they are. False: no answer. */
   load(book: string, holds: readonly Hold[]): Promise<boolean>
 }

@@ -38,6 +38,22 @@ export function holdCountsSuite(name: string, open: () => Promise<Made>): void {
       expect(await counts.take(sale, hold('d', 1, ['net']), [3])).toEqual({ kind: 'taken' })
     })
 
+    test('count all units of a hold that asks again for more, and refuse it where there is no room for them', async () => {
+      const { counts, time } = await open()
+      const sale = newSale()
+      await counts.load(sale, [])
+      expect(await counts.take(sale, hold('a', 1, ['buyer', 'net'], 9_000), [4, 5])).toEqual({ kind: 'taken' })
+      expect(await counts.take(sale, hold('a', 5, ['buyer', 'net']), [4, 5])).toEqual({ kind: 'full', at: 0 })
+      expect(await counts.take(sale, hold('a', 4, ['buyer', 'net']), [4, 5])).toEqual({ kind: 'taken' })
+      expect(await counts.take(sale, hold('b', 2, ['other', 'net']), [4, 5])).toEqual({ kind: 'full', at: 1 })
+      // Fewer, or the same again, change nothing; and none of it makes the hold end sooner.
+      expect(await counts.take(sale, hold('a', 2, ['buyer', 'net']), [4, 5])).toEqual({ kind: 'taken' })
+      time.nowMs += 5_000
+      expect(await counts.take(sale, hold('b', 2, ['other', 'net']), [4, 5])).toEqual({ kind: 'full', at: 1 })
+      await counts.keep(sale, ['a'], 0)
+      expect(await counts.take(sale, hold('b', 5, ['other', 'net']), [5, 5])).toEqual({ kind: 'taken' })
+    })
+
     test('let a hold go when its time is over, sooner or later as they hear, and count what the ledger has beyond any limit', async () => {
       const { counts, time } = await open()
       const sale = newSale()
@@ -52,6 +68,17 @@ export function holdCountsSuite(name: string, open: () => Promise<Made>): void {
       expect(await counts.take(sale, hold('b', 1, ['net']), [5])).toEqual({ kind: 'full', at: 0 })
       await counts.keep(sale, ['a'], 0)
       expect(await counts.take(sale, hold('b', 5, ['net']), [5])).toEqual({ kind: 'taken' })
+    })
+
+    test('let go only what would end soon, where that is asked for: a hold that was answered meanwhile stays', async () => {
+      const { counts } = await open()
+      const sale = newSale()
+      await counts.load(sale, [])
+      for (const id of ['asked', 'answered']) await counts.take(sale, hold(id, 1, ['net'], 1_000), [2])
+      await counts.keep(sale, ['answered'], 60_000)
+      await counts.keep(sale, ['asked', 'answered'], 0, 1_000)
+      expect(await counts.take(sale, hold('a', 2, ['net']), [2])).toEqual({ kind: 'full', at: 0 })
+      expect(await counts.take(sale, hold('a', 1, ['net']), [2])).toEqual({ kind: 'taken' })
     })
 
     test('agree with the plain definition in random lives', async () => {
@@ -86,7 +113,10 @@ export function holdCountsSuite(name: string, open: () => Promise<Made>): void {
               [...held.values()]
                 .filter(one => isLive(one) && one.keys.includes(of))
                 .reduce((sum, one) => sum + one.units, 0)
-            const at = isLive(known) ? -1 : keys.findIndex(one => used(one) + units > max)
+            const counted = isLive(known) ? known : undefined
+            const isMore = counted === undefined || counted.units < units
+            const own = (of: string) => (counted?.keys.includes(of) ? counted.units : 0)
+            const at = isMore ? keys.findIndex(one => used(one) - own(one) + units > max) : -1
             const one = hold(id, units, keys, ms)
             const expected = at >= 0 ? { kind: 'full', at } : { kind: 'taken' }
             expect(
@@ -96,7 +126,8 @@ export function holdCountsSuite(name: string, open: () => Promise<Made>): void {
                 keys.map(() => max),
               ),
             ).toEqual(expected as never)
-            if (at < 0 && !isLive(known)) held.set(id, { ...one, untilMs: time.nowMs + ms })
+            const untilMs = Math.max(time.nowMs + ms, counted?.untilMs ?? 0)
+            if (at < 0 && isMore) held.set(id, { ...one, untilMs })
           }
         }
       })

@@ -37,24 +37,26 @@ export class MemoryHoldCounts implements HoldCounts {
     if (book === undefined) return UNREAD
     const nowMs = this.#clock.elapsed()
     const known = book.holds.get(hold.id)
-    if (known !== undefined && known.untilMs > nowMs) return TAKEN
-    if (known !== undefined) drop(book, hold.id, known)
-    let at = fullAt(book, hold, maxima)
+    const counted = known !== undefined && known.untilMs > nowMs ? known : undefined
+    if (counted !== undefined && counted.units >= hold.units) return TAKEN
+    if (known !== undefined && counted === undefined) drop(book, hold.id, known)
+    let at = fullAt(book, hold, maxima, counted)
     if (nowMs - book.sweptAtMs >= (at >= 0 ? SWEEP_MS : SWEEP_ANYWAY_MS)) {
       for (const [id, one] of book.holds) if (one.untilMs <= nowMs) drop(book, id, one)
       book.sweptAtMs = nowMs
-      at = fullAt(book, hold, maxima)
+      at = fullAt(book, hold, maxima, counted)
     }
     if (at >= 0) return { kind: 'full', at }
-    add(book, hold, nowMs)
+    if (counted !== undefined) drop(book, hold.id, counted)
+    add(book, hold, Math.max(nowMs + hold.forMs, counted?.untilMs ?? 0))
     return TAKEN
   }
 
-  async keep(name: string, ids: readonly string[], forMs: number): Promise<true> {
+  async keep(name: string, ids: readonly string[], forMs: number, withinMs = Number.POSITIVE_INFINITY): Promise<true> {
     const book = this.#books.get(name)
     for (const id of ids) {
       const known = book?.holds.get(id)
-      if (known === undefined) continue
+      if (known === undefined || known.untilMs > this.#clock.elapsed() + withinMs) continue
       if (forMs > 0) known.untilMs = this.#clock.elapsed() + forMs
       else drop(book!, id, known)
     }
@@ -69,17 +71,19 @@ export class MemoryHoldCounts implements HoldCounts {
       this.#books.set(name, book)
     }
     const nowMs = this.#clock.elapsed()
-    for (const hold of holds) if (!book.holds.has(hold.id)) add(book, hold, nowMs)
+    for (const hold of holds) if (!book.holds.has(hold.id)) add(book, hold, nowMs + hold.forMs)
     return true
   }
 }
 
-function fullAt({ used }: Book, { keys, units }: Hold, maxima: readonly number[]): number {
-  return keys.findIndex((key, i) => (used.get(key) ?? 0) + units > maxima[i]!)
+/** @param counted what the hold counts for already */
+function fullAt({ used }: Book, { keys, units }: Hold, maxima: readonly number[], counted?: Counted): number {
+  const own = (key: string) => (counted?.keys.includes(key) ? counted.units : 0)
+  return keys.findIndex((key, i) => (used.get(key) ?? 0) - own(key) + units > maxima[i]!)
 }
 
-function add({ holds, used }: Book, { id, units, keys, forMs }: Hold, nowMs: number): void {
-  holds.set(id, { units, keys, untilMs: nowMs + forMs })
+function add({ holds, used }: Book, { id, units, keys }: Hold, untilMs: number): void {
+  holds.set(id, { units, keys, untilMs })
   for (const key of keys) used.set(key, (used.get(key) ?? 0) + units)
 }
 

@@ -49,9 +49,9 @@ export function createRedisHoldCounts({ connection, clock, nowMs }: RedisHoldCou
     return at > 0 ? ({ kind: 'full', at: at - 1 } as const) : at === 0 ? TAKEN : UNREAD
   }
 
-  async function keepAll(book: string, ids: readonly string[], forMs: number): Promise<true> {
+  async function keepAll(book: string, ids: readonly string[], forMs: number, withinMs: number): Promise<true> {
     for (let i = 0; i < ids.length; i += IDS_MAX)
-      await connection.run(scripts.keep, keysOf(book), [now(), forMs, ...ids.slice(i, i + IDS_MAX)])
+      await connection.run(scripts.keep, keysOf(book), [now(), forMs, withinMs, ...ids.slice(i, i + IDS_MAX)])
     return true
   }
 
@@ -72,9 +72,9 @@ export function createRedisHoldCounts({ connection, clock, nowMs }: RedisHoldCou
       )
       return timeout(asked)
     },
-    keep: async (book, ids, forMs) =>
+    keep: async (book, ids, forMs, withinMs = 0) =>
       (await onFault(
-        () => keepAll(book, ids, forMs),
+        () => keepAll(book, ids, forMs, withinMs),
         () => false,
       )) === true,
     load: async (book, holds) =>

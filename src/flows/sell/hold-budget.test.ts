@@ -225,3 +225,21 @@ test('an order that is paid while Redis does not answer makes room when it does'
   await edge.budget.round()
   expect(await edge.take('bob')).toBeDefined()
 })
+
+test('an ask that another edge refuses lets go nothing of the order that the same attempt has got meanwhile', async () => {
+  const { url } = await startRedis(playground, { config: ['appendonly no'] })
+  const shop = await openItem({ perPrefix: 1 })
+  const [one, other] = [openEdge(shop, await redisCounts(url)), openEdge(shop, await redisCounts(url))]
+  const asked = await other.take('ann')
+  await buy(shop, one, 'ann')
+  await one.budget.round()
+  other.budget.settle(shop.live, asked!, { kind: 'sold_out' })
+  await other.budget.round()
+  expect(await other.take('bob')).toBeUndefined()
+  // Alone it makes room at once.
+  const alone = await openItem({ perPrefix: 1 })
+  const third = openEdge(alone, await redisCounts(url))
+  third.budget.settle(alone.live, (await third.take('cid'))!, { kind: 'sold_out' })
+  await third.budget.round()
+  expect(await third.take('dan')).toBeDefined()
+})

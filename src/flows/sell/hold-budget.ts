@@ -55,6 +55,13 @@ interface HeldAsk {
   readonly ask: HoldAsk
 }
 
+/** For how long a hold counts from now on, and whether that is said of an ask alone: another ask of the same attempt may have an order. */
+interface Change {
+  readonly book: string
+  readonly forMs: number
+  readonly ofAsk: boolean
+}
+
 type SubjectKind = 'buyer' | 'prefix' | 'claim'
 
 /** Longer than an answer takes. An ask whose process died counts so long. */
@@ -73,7 +80,7 @@ export class HoldBudget {
   readonly #lost = new Set<string>()
   readonly #reading = new Map<HoldCounts, Map<string, Promise<boolean>>>()
   /** By id: the last one counts. */
-  readonly #changes = new Map<string, { readonly book: string; readonly forMs: number }>()
+  readonly #changes = new Map<string, Change>()
   /** One for each read of the ledger that is under way: holds that ended since it began, and that it may still show. */
   readonly #endedMeanwhile = new Set<Set<string>>()
   #origins: HoldOrigin[] = []
@@ -128,7 +135,7 @@ export class HoldBudget {
       case 'busy':
         break
       default:
-        this.#keep(sale, id, 0)
+        this.#keep(sale, id, 0, true)
     }
   }
 
@@ -148,15 +155,15 @@ export class HoldBudget {
     const { own, shared, holds, clock } = this.#parts
     const changes = [...this.#changes]
     this.#changes.clear()
-    for (const [book, ofBook] of Map.groupBy(changes, ([, one]) => one.book)) {
-      for (const [forMs, some] of Map.groupBy(ofBook, ([, one]) => one.forMs)) {
-        const ids = some.map(([id]) => id)
-        await own.keep(book, ids, forMs)
-        const kept = (await shared?.keep(book, ids, forMs)) ?? true
-        // The end of a hold is not lost with Redis: it would go on counting for all of its time to pay.
-        if (!kept && forMs === 0)
-          for (const [id, change] of some) if (!this.#changes.has(id)) this.#changes.set(id, change)
-      }
+    for (const alike of Map.groupBy(changes, ([, one]) => `${one.book} ${one.forMs} ${one.ofAsk}`).values()) {
+      const { book, forMs, ofAsk } = alike[0]![1]
+      const ids = alike.map(([id]) => id)
+      const withinMs = ofAsk ? IN_FLIGHT_MS : undefined
+      await own.keep(book, ids, forMs, withinMs)
+      const kept = (await shared?.keep(book, ids, forMs, withinMs)) ?? true
+      // The end of a hold is not lost with Redis: it would go on counting for all of its time to pay.
+      if (!kept && forMs === 0)
+        for (const [id, change] of alike) if (!this.#changes.has(id)) this.#changes.set(id, change)
     }
     while (this.#origins.length > 0) {
       const some = this.#origins.slice(0, WRITE_MAX)
@@ -243,12 +250,12 @@ export class HoldBudget {
     return subjects
   }
 
-  #keep(sale: Sale, id: string, forMs: number): void {
+  #keep(sale: Sale, id: string, forMs: number, ofAsk = false): void {
     const limits = this.limitsOf(sale)
-    if (limits === undefined) return
-    if (forMs === 0) for (const ended of this.#endedMeanwhile) ended.add(id)
+    if (limits === undefined || (ofAsk && (this.#changes.get(id)?.forMs ?? 0) > 0)) return
+    if (forMs === 0 && !ofAsk) for (const ended of this.#endedMeanwhile) ended.add(id)
     this.#changes.delete(id)
-    this.#changes.set(id, { book: bookOf(sale, limits), forMs: Math.ceil(forMs) })
+    this.#changes.set(id, { book: bookOf(sale, limits), forMs: Math.ceil(forMs), ofAsk })
     for (const oldest of this.#changes.keys()) {
       if (this.#changes.size <= WAITING_MAX) break
       this.#changes.delete(oldest)
