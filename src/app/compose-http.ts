@@ -137,8 +137,14 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const risk = composeRisk(context)
   const refusals = new RefusalTally({ ...context, abuseClaims: config.abuseClaims })
   const isProxied = config.trustedProxies !== ''
-  const addressOf = (request: Request) =>
-    clientAddress.of(address.peerOf(request), isProxied ? request.headers.get('x-forwarded-for') : null)
+  let [judged, judgedFrom]: [Request | undefined, string] = [undefined, '']
+  // Several limits ask about one request, one after the other.
+  const addressOf = (request: Request) => {
+    if (request === judged) return judgedFrom
+    judgedFrom = clientAddress.of(address.peerOf(request), isProxied ? request.headers.get('x-forwarded-for') : null)
+    judged = request
+    return judgedFrom
+  }
   const monitor: Monitor = new Monitor({
     ...context,
     asks,

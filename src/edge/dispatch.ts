@@ -45,6 +45,8 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
   const otherMeter = answering.meterOf('any', NO_ROUTE)
   for (const { method, path } of routes) answering.meterOf(method, path)
   const orderAt = createOrderAddresses()
+  /** The last one that makes a URL: nearly all requests name the same, and parsing an address costs as much as finding its route. */
+  let knownHost = ''
 
   return { everybody, operators }
 
@@ -80,21 +82,29 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
     return answering.settle(answering.begin(request, ORDER_ROUTE, orderMeter), answer)
   }
 
+  function namesHost(request: Request): boolean {
+    const host = request.headers.get('host')
+    if (host === null || !isHost(host)) return false
+    if (host !== knownHost && !URL.canParse(request.url)) return false
+    knownHost = host
+    return true
+  }
+
   async function misread(): Promise<Response> {
     return problem('body_invalid', { detail: MISREAD, more: { field: 'path' } })
   }
 
   async function routed(passage: Passage, path: string): Promise<Response> {
     const { request, requestId } = passage
-    const url = isHost(request.headers.get('host')) ? URL.parse(request.url) : null
-    if (url === null) return problem('body_invalid', { detail: '"Host" is not a host.', more: { field: 'host' } })
+    if (!namesHost(request))
+      return problem('body_invalid', { detail: '"Host" is not a host.', more: { field: 'host' } })
     const match = find(request.method, path)
     if (match.kind === 'missing') return problem('not_found', { detail: 'There is nothing at this address.' })
     if (match.kind === 'wrong_method') return problem('method_not_allowed', { headers: { allow: match.allow } })
     passage.route = match.path
     passage.meter = answering.meterOf(request.method, match.path)
     if (declaredBytes(request) > (match.bytesMax ?? BODY_BYTES_MAX)) return plainProblem('body_too_large')
-    return match.handle({ request, url, params: match.params, requestId })
+    return match.handle({ request, params: match.params, requestId })
   }
 
   /** Nothing is awaited between admitting a socket and counting it, so the bound on sockets is exact. */
@@ -110,6 +120,6 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
 }
 
 /** Bun joins `Host` and the path as they come: a host with a slash in it would move the path, and some are no part of any URL. */
-function isHost(host: string | null): boolean {
-  return host !== null && /^[\w.:[\]-]+$/.test(host)
+function isHost(host: string): boolean {
+  return /^[\w.:[\]-]+$/.test(host)
 }

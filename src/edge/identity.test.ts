@@ -6,7 +6,7 @@ import { operatorsOnly } from './identity.ts'
 async function headerOf(answer: () => Response | Promise<Response>): Promise<string | null> {
   const handle = operatorsOnly({ operator: () => ({ name: 'olga', role: 'viewer' }) }, 'viewer', answer)
   const url = new URL('http://stampede.test/api/admin/log')
-  const answered = await handle({ request: new Request(url), url, params: {}, requestId: 'r' })
+  const answered = await handle({ request: new Request(url), params: {}, requestId: 'r' })
   return answered.headers.get('cache-control')
 }
 

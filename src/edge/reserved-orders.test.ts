@@ -130,7 +130,7 @@ async function openShop(units = 10) {
         const url = new URL(`http://here${path}`)
         const request = new Request(url, { method, headers: { 'x-buyer': buyer } })
         try {
-          return await read(await match.handle({ request, url, params: match.params, requestId: '1' }))
+          return await read(await match.handle({ request, params: match.params, requestId: '1' }))
         } catch (error) {
           if (!(error instanceof ProblemError)) throw error
           return read(error.toResponse())

@@ -84,7 +84,7 @@ export function startLobby(parts: Address & { readonly readiness: Readiness; rea
       const url = new URL(request.url)
       const match = find(request.method, url.pathname)
       return match.kind === 'found'
-        ? match.handle({ request, url, params: match.params, requestId: '' })
+        ? match.handle({ request, params: match.params, requestId: '' })
         : plainProblem('busy')
     },
     error: error => failed(parts.log, error, 'answer_crashed', 'unexpected error outside a handler'),

@@ -20,7 +20,6 @@ const SPACE = 0x20
 
 export interface Exchange {
   readonly request: Request
-  readonly url: URL
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string
 }
@@ -128,7 +127,7 @@ export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promi
 
 /** The same of a body that was read as it came, for its signature. */
 export function parseBody<T>(bytes: Uint8Array, schema: z.ZodType<T>): T {
-  const given = parseJson(bytes)
+  const given = bytes.byteLength === 0 ? undefined : parseJson(bytes)
   const parsed = schema.safeParse(given === undefined ? {} : given)
   if (parsed.success) return parsed.data
   throw misfit(parsed.error, 'The body')
@@ -137,8 +136,9 @@ export function parseBody<T>(bytes: Uint8Array, schema: z.ZodType<T>): T {
 /** The query by the call's schema. A parameter given twice is refused; unknown ones are ignored. */
 export function readQuery<T extends z.ZodObject>(exchange: Exchange, schema: T): z.output<T> {
   const given: Record<string, string> = {}
+  const { searchParams } = new URL(exchange.request.url)
   for (const name of Object.keys(schema.shape)) {
-    const values = exchange.url.searchParams.getAll(name)
+    const values = searchParams.getAll(name)
     if (values.length > 1) throw bodyInvalid(name, `"${name}" is given twice.`)
     // An empty value is an unset one.
     if (values[0]) given[name] = values[0]

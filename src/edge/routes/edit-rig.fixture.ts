@@ -47,7 +47,7 @@ export function createEditRig(database: Database) {
     const request = new Request(url, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
     let response: Response
     try {
-      response = await match.handle({ request, url, params: match.params, requestId: 'r' })
+      response = await match.handle({ request, params: match.params, requestId: 'r' })
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error
       response = error.toResponse()

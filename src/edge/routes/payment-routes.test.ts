@@ -12,7 +12,7 @@ async function answerTo(verify: PaymentProvider['verify']) {
   const edge = { money: { providers: new Map([['house', provider]]) }, onForged: (name: string) => forged.push(name) }
   const callback = paymentRoutes(edge as unknown as EdgeContext).find(({ path }) => path.endsWith('/callback'))!
   const request = new Request('http://here/', { method: 'POST', body: 'x' })
-  const exchange = { request, url: new URL(request.url), params: { provider: 'house' }, requestId: '1' }
+  const exchange = { request, params: { provider: 'house' }, requestId: '1' }
   try {
     return { status: (await callback.handle(exchange)).status, forged }
   } catch (error) {
