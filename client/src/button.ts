@@ -10,14 +10,17 @@
  */
 
 import { type ButtonState, buttonState, type Doing } from '../../web/buyer/buy/button-state.ts'
+import { lineStep } from '../../web/buyer/line/line-step.ts'
+import { ButtonLine } from './button-line.ts'
 import { STYLE } from './button-style.ts'
-import { wordsFor } from './button-words.ts'
+import { type Words, wordsFor } from './button-words.ts'
 import { type Connection, type Order, type Sale, type Session, StampedeClient, StampedeFailure } from './index.ts'
 import { sleep } from './pauses.ts'
 
 const POLL_MS = 3_000
 const COOL_MS = 3_000
 const TICK_MS = 250
+const PRESSABLE = new Set(['live', 'placed', 'signed_out', 'join', 'missed'])
 const NOTHING: Doing = { kind: 'nothing' }
 
 export class StampedeButton extends HTMLElement {
@@ -29,6 +32,7 @@ export class StampedeButton extends HTMLElement {
   #sale: Sale | undefined
   #session: Session | undefined
   #order: Order | undefined
+  #line: ButtonLine | undefined
   #doing: Doing = NOTHING
   #nowMs = () => Date.now()
   #quantity = 1
@@ -79,7 +83,7 @@ export class StampedeButton extends HTMLElement {
     if (this.#root.childElementCount === 0) return
     this.#life.abort()
     this.#life = new AbortController()
-    this.#sale = this.#session = this.#order = this.#ticket = undefined
+    this.#sale = this.#session = this.#order = this.#ticket = this.#line = undefined
     this.#doing = NOTHING
     const url = this.getAttribute('url') ?? undefined
     this.#client = new StampedeClient({
@@ -107,7 +111,10 @@ export class StampedeButton extends HTMLElement {
           if (this.#session.buyer === null && this.#session.guests && this.#token === undefined)
             this.#session = { buyer: (await client.signInAsGuest()).buyer, guests: true }
           if (this.#session.buyer !== null && !life.aborted) {
-            stop.news = client.watch(news => news.type === 'order' && this.#note(news.order))
+            stop.news = client.watch(news => {
+              if (news.type === 'order') this.#note(news.order)
+              else if (news.type === 'line') this.#line?.hear(news)
+            })
             for (const order of (await client.orders()).orders.toReversed()) this.#note(order)
             void this.#fetchTicket(sale, life)
           }
@@ -115,6 +122,10 @@ export class StampedeButton extends HTMLElement {
         if (life.aborted) return
         this.#sale = sale
         this.#reachable = true
+        if (sale.line !== undefined && this.#session.buyer !== null) {
+          this.#line ??= new ButtonLine(client, sale.id, () => this.#draw())
+          await this.#line.look(this.#nowMs() >= Date.parse(sale.line.opensAt))
+        }
         this.#draw()
       } catch (error) {
         if (error instanceof StampedeFailure && error.code === 'not_found') return this.#say('over')
@@ -135,7 +146,7 @@ export class StampedeButton extends HTMLElement {
   /** Before the crowd comes; without one, the press gets it. */
   async #fetchTicket(sale: Sale, life: AbortSignal): Promise<void> {
     const item = this.getAttribute('item') ?? ''
-    if (this.#nowMs() >= Date.parse(sale.opensAt) || sale.challenge !== 'off') return
+    if (this.#nowMs() >= Date.parse(sale.opensAt) || sale.challenge !== 'off' || sale.line !== undefined) return
     await wait(this.#client.ticketMomentMs(sale) - this.#nowMs(), life)
     if (life.aborted || this.#sale?.opensAt !== sale.opensAt) return
     this.#ticket = (await this.#client.ticket(sale.id, item, { signal: life }).catch(() => undefined))?.ticket
@@ -144,6 +155,7 @@ export class StampedeButton extends HTMLElement {
   async #press(): Promise<void> {
     const state = this.#state()
     if (state?.kind === 'live') await this.#buy()
+    else if (state?.kind === 'join' || state?.kind === 'missed') await this.#join()
     else if (state?.kind === 'placed') await this.#pay(state.order)
     else if (state?.kind === 'signed_out') this.#signIn()
   }
@@ -168,6 +180,21 @@ export class StampedeButton extends HTMLElement {
           : { kind: 'cooling', untilMs: this.#nowMs() + COOL_MS, why: code }
     }
     this.#ticket = undefined
+    this.#draw()
+  }
+
+  async #join(): Promise<void> {
+    const { signal } = this.#life
+    this.#refused = ''
+    this.#doing = { kind: 'sending', tries: 0, elsewhere: false }
+    this.#draw()
+    try {
+      await this.#line?.join(signal)
+    } catch (error) {
+      if (signal.aborted) return
+      this.#refused = error instanceof StampedeFailure ? error.code : 'other'
+    }
+    this.#doing = NOTHING
     this.#draw()
   }
 
@@ -223,7 +250,14 @@ export class StampedeButton extends HTMLElement {
       reachable: this.#reachable,
       confirmed: this.#reachable,
       signedOut: this.#session !== undefined && this.#session.buyer === null,
+      inLine: this.#inLine(sale),
     })
+  }
+
+  #inLine({ line }: Sale) {
+    if (line === undefined) return undefined
+    const kind = lineStep(line.opensAt, this.#line?.own, this.#nowMs())
+    return kind === 'let_in' ? undefined : { kind }
   }
 
   #draw(): void {
@@ -231,10 +265,12 @@ export class StampedeButton extends HTMLElement {
     const kind = state?.kind ?? 'loading'
     const words = wordsFor(this.lang || document.documentElement.lang || navigator.language)
     const clock = this.#find('.clock')
-    const untilMs = state && untilOf(state)
+    const claimBy = kind === 'live' ? this.#line?.claimBy() : undefined
+    const untilMs = state && (claimBy ?? untilOf(state, this.#sale))
     clock.hidden = untilMs === undefined
     const time = untilMs === undefined ? '' : leftOf(untilMs - this.#nowMs())
-    clock.textContent = kind === 'placed' ? words.leftToPay(time) : time
+    clock.textContent =
+      kind === 'placed' ? words.leftToPay(time) : claimBy !== undefined ? words.leftToClaim(time) : time
     const item = this.#item()
     const choosing = kind === 'live' || kind === 'before' || kind === 'opening'
     const quantity = this.#find('.quantity')
@@ -246,14 +282,18 @@ export class StampedeButton extends HTMLElement {
     more!.setAttribute('aria-label', words.more)
     const main = this.#find('.main')
     main.textContent = words.label[kind]
-    main.setAttribute('aria-disabled', String(kind !== 'live' && kind !== 'placed' && kind !== 'signed_out'))
+    main.setAttribute('aria-disabled', String(!PRESSABLE.has(kind)))
     const refused = this.#refused === '' ? undefined : (words.refused[this.#refused] ?? words.refused.other)
     const left = kind === 'live' && item !== undefined ? words.left(String(item.left)) : undefined
     const code = this.#qr === '' ? undefined : `${words.scan} ${this.#qr}`
     const note = this.#find('.note')
-    const text = code ?? refused ?? words.note[kind] ?? left ?? ''
+    const text = code ?? refused ?? (kind === 'in_line' ? this.#placeText(words) : words.note[kind]) ?? left ?? ''
     if (note.textContent !== text) note.textContent = text
     if (this.#shown !== kind) this.#say(kind)
+  }
+
+  #placeText(words: Words): string | undefined {
+    return this.#line?.text(words)
   }
 
   #say(kind: string): void {
@@ -274,7 +314,8 @@ function eventOf(name: string, detail: unknown): CustomEvent {
 const rankOf = ({ state }: Order) => ({ reserved: 0, pending: 1, paid: 2, closed: 3 })[state]
 
 /** What the clock counts down to. */
-function untilOf(state: ButtonState): number | undefined {
+function untilOf(state: ButtonState, sale: Sale | undefined): number | undefined {
+  if (state.kind === 'line_before') return Date.parse(sale?.line?.opensAt ?? '')
   if (state.kind === 'before' || state.kind === 'opening') return state.opensAtMs
   return state.kind === 'placed' && state.order.payBy !== undefined ? Date.parse(state.order.payBy) : undefined
 }

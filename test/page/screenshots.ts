@@ -9,6 +9,7 @@ import type { Page, Route } from 'playwright-core'
 import { button, openBrowser, type VisitorOptions } from '../harness/browser.ts'
 import { Playground } from '../harness/playground.ts'
 import { ensureServers } from '../servers.ts'
+import { LINE_SCENES } from './line-scenes.ts'
 import { openPageShop, type PageShop } from './page-shop.ts'
 
 const DESK = { viewport: { width: 1280, height: 860 } }
@@ -16,7 +17,7 @@ const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, has
 const TEAPOT = { name: 'Hand-thrown teapot, celadon glaze', units: 100, price: 199_900, listPrice: 299_900 }
 const ORDER_PATH = /\/items\/\d+\/orders$/
 
-interface Scene {
+export interface Scene {
   readonly name: string
   /** More than the plain look: dark, phone and Chinese too. */
   readonly main?: boolean
@@ -287,6 +288,7 @@ const SCENES: readonly Scene[] = [
     },
     play: page => page.locator('.tile').nth(2).waitFor(),
   },
+  ...LINE_SCENES,
 ]
 
 const LOOKS: readonly { readonly name: string; readonly options: VisitorOptions; readonly onlyMain: boolean }[] = [

@@ -26,7 +26,11 @@ interface CallOptions {
 
 const ANSWER_MS_MAX = 10_000
 
-export async function call<T>(method: 'GET' | 'POST', path: string, options: CallOptions = {}): Promise<Reply<T>> {
+export async function call<T>(
+  method: 'DELETE' | 'GET' | 'POST',
+  path: string,
+  options: CallOptions = {},
+): Promise<Reply<T>> {
   let response: Response | undefined
   let body: unknown
   try {

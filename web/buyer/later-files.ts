@@ -1,7 +1,7 @@
 /** Code that is loaded when it is needed, so that the page's own script stays small. `web/build.ts` bundles each file of `later/` apart. */
 
 /** By name; written into the script when it is bundled. */
-declare const LATER_ADDRESSES: Readonly<Record<'qr' | 'solver' | 'widget', string>>
+declare const LATER_ADDRESSES: Readonly<Record<'line' | 'qr' | 'solver' | 'widget', string>>
 
 /** Of the worker's script. */
 export function solverAddress(): string {
@@ -14,4 +14,8 @@ export function loadWidget(): Promise<typeof import('./later/widget.ts')> {
 
 export function loadQr(): Promise<typeof import('./later/qr.ts')> {
   return import(LATER_ADDRESSES.qr)
+}
+
+export function loadLine(): Promise<typeof import('./later/line.ts')> {
+  return import(LATER_ADDRESSES.line)
 }

@@ -13,6 +13,8 @@ export type {
   WhoAnswer as SessionState,
 } from '../../src/wire/answers.ts'
 
+export type { JoinAnswer as Join } from '../../src/wire/line/line-shapes.ts'
+
 export type OrderPayment = NonNullable<OrderAnswer['payment']>
 
 /** Only operators see drafts. */
@@ -23,3 +25,5 @@ export type Sale = SaleAnswer & {
 export type LiveMessage =
   | Exclude<WireMessage, { readonly type: 'sale' }>
   | { readonly type: 'sale'; readonly sale: Sale }
+
+export type LineMessage = Extract<WireMessage, { readonly type: 'line' }>

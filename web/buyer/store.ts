@@ -3,8 +3,8 @@
  * whether it was polled or pushed.
  */
 
-import type { Doing } from './buy/button-state.ts'
-import type { Order, OrderPayment, Sale } from './shapes.ts'
+import type { Doing, Facts } from './buy/button-state.ts'
+import type { LineMessage, Order, OrderPayment, Sale } from './shapes.ts'
 
 export type Session =
   | { readonly kind: 'unknown' }
@@ -12,6 +12,7 @@ export type Session =
   | { readonly kind: 'out'; readonly signInUrl?: string | undefined }
 
 const NOTHING: Doing = { kind: 'nothing' }
+const LOADING = { kind: 'loading' } as const
 const RANK = { reserved: 0, pending: 1, paid: 2, closed: 3 } as const
 
 class Store {
@@ -31,6 +32,10 @@ class Store {
   ordersLoaded = false
   /** The cursor for older orders; null at the end. */
   ordersNext: string | null = null
+  /** By sale with a waiting line, once the script of the line has found out: undefined where the buyer is let in. */
+  readonly lines = new Map<string, Facts['inLine']>()
+  /** What the script of the line does with a message of the live connection. */
+  hearLine: (message: LineMessage) => void = () => {}
   /** Orders whose payment was begun here, and when the buyer returned (monotonic): the result may arrive later. */
   readonly paying = new Map<string, number>()
   /** The pay page of an order's open payment, where it has one. */
@@ -57,6 +62,10 @@ class Store {
       this.#scheduled = false
       for (const listen of this.#listeners) listen()
     })
+  }
+
+  inLine({ id, line }: Sale): Facts['inLine'] {
+    return line && (this.lines.has(id) ? this.lines.get(id) : LOADING)
   }
 
   doing(item: string): Doing {
@@ -167,6 +176,7 @@ class Store {
     this.paying.clear()
     this.payPages.clear()
     this.missing.clear()
+    this.lines.clear()
     this.#doing.clear()
     this.#ready.clear()
     this.changed()

@@ -23,6 +23,15 @@ export type ButtonState =
   | { readonly kind: 'sending'; readonly tries: number; readonly offline: boolean }
   | { readonly kind: 'reserved' | 'placed' | 'paid'; readonly order: Order }
   | { readonly kind: 'cooling' | 'limited'; readonly untilMs: number }
+  | InLine
+
+/** The sale has a waiting line, and it has not let this buyer in. Its texts, and what a press does, come with the line's own script. */
+export interface InLine {
+  readonly kind: 'line_before' | 'join' | 'in_line' | 'missed'
+  readonly label?: string
+  readonly note?: string
+  readonly press?: (() => void) | undefined
+}
 
 export interface Facts {
   readonly sale: { readonly state: string } & Pick<Sale, 'opensAt' | 'closesAt'>
@@ -36,6 +45,8 @@ export interface Facts {
   /** A server has sent this sale. */
   readonly confirmed: boolean
   readonly signedOut: boolean
+  /** Of a sale with a waiting line: what stands before the button; undefined where the buyer is let in. */
+  readonly inLine?: InLine | { readonly kind: 'loading' } | undefined
 }
 
 /** How long before the opening the button says that it is near. */
@@ -53,6 +64,7 @@ export function buttonState(facts: Facts): ButtonState {
   if (nowMs >= Date.parse(sale.closesAt)) return { kind: 'over' }
   if (facts.signedOut) return { kind: 'signed_out' }
   if (!online) return { kind: 'offline' }
+  if (facts.inLine !== undefined) return facts.inLine
   const opensAtMs = Date.parse(sale.opensAt)
   if (sale.state === 'paused') return { kind: 'paused', opened: nowMs >= opensAtMs }
   if (nowMs < opensAtMs) return { kind: opensAtMs - nowMs <= OPENING_MS ? 'opening' : 'before', opensAtMs }

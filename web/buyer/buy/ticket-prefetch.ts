@@ -1,6 +1,7 @@
 /**
  * Fetches the ticket before it is needed, at a random moment, so that not all pages fetch it at the opening. Once the sale is open, it is
- * fetched at once. Not for sold-out items: most pages that wait there never need one.
+ * fetched at once. Not for sold-out items: most pages that wait there never need one. Where the sale has a waiting line, when
+ * the buyer is let in.
  */
 
 import type { Sale } from '../shapes.ts'
@@ -22,7 +23,7 @@ const scheduled = new Map<string, Scheduled>()
 
 /** May be called repeatedly: tickets that are scheduled stay scheduled. */
 export function prefetchTickets(sale: Sale): void {
-  if (store.session.kind !== 'in' || !store.ordersLoaded || !serverTimeKnown()) return
+  if (store.session.kind !== 'in' || !store.ordersLoaded || !serverTimeKnown() || store.inLine(sale)) return
   const opensAtMs = Date.parse(sale.opensAt)
   for (const { id: item, left } of sale.items.slice(0, ITEMS_MAX)) {
     const known = scheduled.get(item)

@@ -65,4 +65,5 @@ function take(data: unknown): void {
   if (message.type === 'order') store.putOrder(message.order)
   else if (message.type === 'stock') store.putLeft(message.sale, message.item, message.left)
   else if (message.type === 'sale') store.putPushed(message.sale)
+  else if (message.type === 'line') store.hearLine(message)
 }

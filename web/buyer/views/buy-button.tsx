@@ -27,12 +27,14 @@ export function BuyButton({ item, state, doing, onPress }: Props) {
   const { label, note } = textOf(state, doing, item, seconds)
   // Announces a change of state, not every second of it.
   useEffect(() => {
-    const spoken = spokenChange(before, state.kind, label, note)
+    // The line speaks for itself.
+    const spoken = 'note' in state || before === 'in_line' ? undefined : spokenChange(before, state.kind, label, note)
     if (spoken !== undefined) announce(spoken)
   }, [state.kind])
   const live = state.kind === 'live'
   const signInUrl = state.kind === 'signed_out' ? signInAddress() : undefined
-  const press = live ? onPress : signInUrl === undefined ? undefined : () => goToSignIn(signInUrl)
+  const press =
+    'press' in state ? state.press : live ? onPress : signInUrl === undefined ? undefined : () => goToSignIn(signInUrl)
   return (
     <div class="buying">
       <button
@@ -97,6 +99,8 @@ function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): 
       return { label: text.signedOut, note: signInAddress() === undefined ? text.signedOutNote : text.signInNote }
     case 'attempts_used':
       return { label: text.attemptsUsed, note: text.attemptsUsedNote }
+    default:
+      return { label: state.label ?? '', note: state.note ?? '' }
   }
 }
 

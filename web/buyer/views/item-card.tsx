@@ -14,6 +14,7 @@ import { announce, useFocusSuccessor, useMoment, usePrevious } from './hooks.ts'
 import { OrderPanel } from './order/order-panel.tsx'
 import { Picture } from './picture.tsx'
 import { Price, StockBar } from './price.tsx'
+import { WaitingLine } from './waiting-line.tsx'
 
 interface Props {
   readonly sale: Sale
@@ -39,6 +40,7 @@ export function ItemCard({ sale, item, only }: Props) {
     reachable: store.reachable,
     confirmed: !store.unconfirmed.has(sale.id),
     signedOut: store.session.kind === 'out',
+    inLine: store.inLine(sale),
   }
   useMoment(nextChangeMs(facts))
   const state = buttonState(facts)
@@ -71,6 +73,7 @@ export function ItemCard({ sale, item, only }: Props) {
         </Heading>
         <Price item={item} />
         {only && !hasOrder && <Clock sale={sale} opened={opened} />}
+        {only && <WaitingLine sale={sale} />}
         {state.kind !== 'over' && !hasOrder && (facts.confirmed || !opened) && <StockBar item={item} open={opened} />}
         {order?.state === 'closed' && !waiting && (
           <p class="last-order" tabIndex={-1}>

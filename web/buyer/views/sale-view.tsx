@@ -5,6 +5,7 @@ import type { Sale } from '../shapes.ts'
 import { serverNow } from '../sync/server-time.ts'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
+import { WaitingLine } from './waiting-line.tsx'
 
 export function SaleView({ sale }: { readonly sale: Sale }) {
   const opensAtMs = Date.parse(sale.opensAt)
@@ -25,6 +26,7 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
           {sale.name}
         </h1>
         <Clock sale={sale} opened={opened} />
+        <WaitingLine sale={sale} />
       </div>
       <div class="items">
         {sale.items.map(item => (
