@@ -8,6 +8,7 @@ import { gauge } from './harness/gauges.ts'
 import { Till } from './harness/money.ts'
 import { Playground } from './harness/playground.ts'
 import { Site } from './harness/site.ts'
+import { until } from './harness/until.ts'
 
 const playground = new Playground()
 let site: Site
@@ -120,4 +121,32 @@ test('tickets are given out from the moment that the sale says, and a sale witho
   expect((await post(`${early.path}/ticket`, ann)).body.code).toBe('challenge_required')
   await till.operator('PATCH', `/sales/${early.id}`, { challenge: 'off' })
   expect((await post(`${early.path}/ticket`, ann)).status).toBe(201)
+})
+
+test('a line asks for it before joining, and not before the ticket; a solution is worth one join, and what is refused is counted', async () => {
+  const opensAt = toRfc3339(systemClock.now() - 1_000)
+  const sale = await openSale({ challenge: 1, line: { opensAt, order: 'arrival', claimWithinSeconds: 2 } })
+  const line = `/api/sales/${sale.id}/line`
+  const ann = await signIn('ann')
+  const asked = await post(line, ann)
+  expect(asked).toMatchObject({ status: 403, body: { code: 'challenge_required' } })
+  const solved = await solve(asked.body.challenge)
+  const refused = () => gauge(site, 'stampede_refusals_total{reason="challenge_invalid"}')
+  const before = await refused()
+  expect((await post(line, await signIn('bob'), { challenge: solved })).body.code).toBe('challenge_invalid')
+  expect((await post(`${sale.path}/ticket`, ann, { challenge: solved })).body.code).toBe('not_admitted')
+  expect(await post(line, ann, { challenge: solved })).toMatchObject({ status: 201, body: { number: 1 } })
+  const isIn = (state: string) => until(`ann is ${state}`, async () => (await own()).state === state)
+  const own = async () =>
+    (await (await fetch(site.url() + line, { headers: { authorization: `Bearer ${ann}` } })).json()) as {
+      state?: string
+    }
+  await isIn('admitted')
+  expect((await post(`${sale.path}/ticket`, ann)).status).toBe(201)
+  await isIn('missed')
+  // Another place, another price.
+  expect((await post(line, ann, { challenge: solved })).body.code).toBe('challenge_invalid')
+  expect(await refused()).toBe(before + 2)
+  const again = await solve((await post(line, ann)).body.challenge)
+  expect(await post(line, ann, { challenge: again })).toMatchObject({ status: 200, body: { number: 2 } })
 })

@@ -93,10 +93,7 @@ const handlers = {
   async ticket(edge, exchange) {
     const count = (outcome: Counted['ticket_asks'][number]) => {
       edge.meters.count('ticket_asks', outcome)
-      if (!isRefusal(outcome)) return
-      // Only where the token was verified before: others could hold any claim.
-      const claims = KNOWS_BUYER.has(outcome) ? edge.identity.claims(exchange.request) : undefined
-      edge.refusals.count(outcome, edge.addressOf(exchange.request), claims)
+      countRefusal(edge, exchange.request, outcome)
     }
     try {
       const [outcome, answer] = await giveOrRefuse(edge, exchange)
@@ -148,6 +145,17 @@ function demandTrusted(trusts: EdgeContext['trusts'], request: Request): void {
 /** Those that are decided about a buyer, whose token was verified. */
 const KNOWS_BUYER: ReadonlySet<RefusalReason> = new Set(['denied', 'risk_denied', 'challenge_invalid', 'hold_limit'])
 
+/** Counts an outcome that turns a request away by a rule, with the network and the claims behind it; any other is none. */
+export function countRefusal(
+  { refusals, addressOf, identity }: Pick<EdgeContext, 'refusals' | 'addressOf' | 'identity'>,
+  request: Request,
+  outcome: string,
+): void {
+  if (!isRefusal(outcome)) return
+  // Only where the token was verified before: others could hold any claim.
+  refusals.count(outcome, addressOf(request), KNOWS_BUYER.has(outcome) ? identity.claims(request) : undefined)
+}
+
 function isRefusal(outcome: string): outcome is RefusalReason {
   return (REFUSAL_REASONS as readonly string[]).includes(outcome)
 }
@@ -176,7 +184,10 @@ function challengeProblem(asked: ChallengeAsked): Response {
   return problem(asked.kind, { more: { challengeKind: asked.challengeKind, challenge: asked.challenge } })
 }
 
-/** What a buyer whom no operator has let in must pass: the judgement of the shop's own program, and the sale's challenge. Undefined: passed. */
+/**
+ * What a buyer whom no operator has let in must pass: the judgement of the shop's own program, and the sale's challenge. Undefined: passed.
+ * @param solvedFor what a solution is good for, where that is not the item
+ */
 export async function screen(
   edge: EdgeContext,
   request: Request,
@@ -184,11 +195,13 @@ export async function screen(
   subject: ChallengeSubject,
   address: string,
   solved: unknown,
+  solvedFor = subject.item,
 ): Promise<readonly ['risk_denied' | ChallengeAsked['kind'], Response] | undefined> {
   const risk = await askShop(edge, request, { ...subject, address })
   if (risk?.kind === 'deny') return ['risk_denied', plainProblem('denied')]
   if (risk?.kind === 'unknown') return ['busy', plainProblem('busy')]
-  const asked = await edge.challenges.before(atLeastAsHard(challenge, risk), subject, address, solved)
+  const challenged = { ...subject, item: solvedFor }
+  const asked = await edge.challenges.before(atLeastAsHard(challenge, risk), challenged, address, solved)
   return asked && [asked.kind, challengeProblem(asked)]
 }
 

@@ -13,42 +13,20 @@ import { wireOperatorSale } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
 import { type Exchange, idParam, json, readBody, uncached } from '../http/exchange.ts'
 import { answerBy, noSuch, ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
-import { accessOf, screen } from './buyer-routes.ts'
+import { accessOf, countRefusal, screen } from './buyer-routes.ts'
 import { hasLine } from './line-admission.ts'
 
 const handlers = {
+  /** What turns a buyer away is counted by its code, as before a ticket. */
   async joinLine(edge, exchange) {
-    const sale = await findSale(edge, exchange)
-    const address = edge.addressOf(exchange.request)
-    const isWelcome = edge.lists.ofAddress(address) === 'allow'
-    const limited = isWelcome ? undefined : await edge.ticketLimits.admitAddress(address)
-    if (limited !== undefined) return rateLimitedProblem(limited)
-    const buyer = await edge.identity.buyer(exchange.request)
-    const access = accessOf(edge, exchange.request, buyer)
-    const tooOften = access === 'allow' ? undefined : await edge.ticketLimits.admitBuyer(buyer, sale.id)
-    if (tooOften !== undefined) return rateLimitedProblem(tooOften)
-    const { challenge: solved } = await readBody(exchange.request, lineCalls.joinLine.body.schema)
-
-    async function mayJoin(): Promise<Response | undefined> {
-      if (access === 'deny') return plainProblem('denied')
-      if (isWelcome || access === 'allow') return claimProblem(edge, exchange.request, sale, buyer)
-      // No item has the id of a sale: what is solved for the line is for nothing else.
-      const subject = { sale: sale.id, item: sale.id, buyer, attempt: 1 }
-      const screened = (await screen(edge, exchange.request, sale, subject, address, solved))?.[1]
-      return screened ?? claimProblem(edge, exchange.request, sale, buyer)
+    try {
+      const [outcome, answer] = await joinOrRefuse(edge, exchange)
+      countRefusal(edge, exchange.request, outcome)
+      return answer
+    } catch (error) {
+      if (error instanceof ProblemError) countRefusal(edge, exchange.request, error.code)
+      throw error
     }
-
-    return answerBy(await joinLine(edge.line, sale, buyer, mayJoin), {
-      joined: ({ line, facts }) => uncached(wireJoin(edge, line, buyer, facts), 201),
-      same: ({ line, facts }) => uncached(wireJoin(edge, line, buyer, facts)),
-      refused: ({ why }) => why,
-      early({ opensAtMs }) {
-        const opensAt = toRfc3339(opensAtMs)
-        return problem('sale_not_open', { detail: `The line opens at ${opensAt}.`, more: { opensAt } })
-      },
-      over: () => plainProblem('sale_over'),
-      busy: () => plainProblem('busy'),
-    })
   },
 
   async ownJoin(edge, exchange) {
@@ -79,20 +57,62 @@ const handlers = {
 
 export const lineRoutes = (edge: EdgeContext) => routesOf(edge, lineCalls, handlers)
 
+type Refused = readonly [outcome: string, answer: Response]
+
+async function joinOrRefuse(edge: EdgeContext, exchange: Exchange): Promise<Refused> {
+  const sale = await findSale(edge, exchange)
+  const address = edge.addressOf(exchange.request)
+  const isWelcome = edge.lists.ofAddress(address) === 'allow'
+  const limited = isWelcome ? undefined : await edge.ticketLimits.admitAddress(address)
+  if (limited !== undefined) return ['rate_limited', rateLimitedProblem(limited)]
+  const buyer = await edge.identity.buyer(exchange.request)
+  const access = accessOf(edge, exchange.request, buyer)
+  const tooOften = access === 'allow' ? undefined : await edge.ticketLimits.admitBuyer(buyer, sale.id)
+  if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
+  const { challenge: solved } = await readBody(exchange.request, lineCalls.joinLine.body.schema)
+
+  async function mayJoin(instead: number): Promise<Refused | undefined> {
+    if (access === 'deny') return ['denied', plainProblem('denied')]
+    if (!isWelcome && access !== 'allow') {
+      // No item has the id of a sale: what is solved for the line is for nothing else, and for this join alone.
+      const subject = { sale: sale.id, item: sale.id, buyer, attempt: 1 }
+      const solvedFor = instead === 0 ? sale.id : `${sale.id}-${instead}`
+      const screened = await screen(edge, exchange.request, sale, subject, address, solved, solvedFor)
+      if (screened !== undefined) return screened
+    }
+    return claimProblem(edge, exchange.request, sale, buyer)
+  }
+
+  const outcome = await joinLine(edge.line, sale, buyer, mayJoin)
+  if (outcome.kind === 'refused') return outcome.why
+  const answer = await answerBy(outcome, {
+    joined: ({ line, facts }) => uncached(wireJoin(edge, line, buyer, facts), 201),
+    same: ({ line, facts }) => uncached(wireJoin(edge, line, buyer, facts)),
+    early({ opensAtMs }) {
+      const opensAt = toRfc3339(opensAtMs)
+      return problem('sale_not_open', { detail: `The line opens at ${opensAt}.`, more: { opensAt } })
+    },
+    over: () => plainProblem('sale_over'),
+    busy: () => plainProblem('busy'),
+  })
+  return [outcome.kind, answer]
+}
+
 /** The answer to a buyer whom the line does not take; undefined: it takes him. */
 async function claimProblem(
   { line, joinOnce, identity }: EdgeContext,
   request: Request,
   sale: SaleWithLine,
   buyer: BuyerId,
-): Promise<Response | undefined> {
+): Promise<Refused | undefined> {
   const { claim } = sale.line
   if (claim === undefined) return undefined
   const claims = identity.claims(request)
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined
   const joined = await joinOnce(await line.followedLines.of(sale), buyer, value)
   if (joined === 'ok') return undefined
-  return problem(joined === 'used' ? 'claim_used' : 'claim_required', { more: { claim } })
+  const code = joined === 'used' ? 'claim_used' : 'claim_required'
+  return [code, problem(code, { more: { claim } })]
 }
 
 async function findSale({ catalog }: EdgeContext, exchange: Exchange): Promise<SaleWithLine> {

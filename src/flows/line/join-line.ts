@@ -20,12 +20,12 @@ type FindOutcome =
   | { readonly kind: 'found'; readonly line: FollowedLine; readonly facts: JoinFacts }
   | { readonly kind: 'not_in_line' | 'busy' }
 
-/** @param mayJoin asked before a number is given: undefined lets the buyer join, anything else is the answer */
+/** @param mayJoin asked before a number is given, with the one that it takes the place of, or 0: undefined lets the buyer join, anything else is the answer */
 export async function joinLine<Refused>(
   context: JoinLineContext,
   sale: SaleWithLine,
   buyer: BuyerId,
-  mayJoin: () => Promise<Refused | undefined>,
+  mayJoin: (instead: number) => Promise<Refused | undefined>,
 ): Promise<JoinOutcome | { readonly kind: 'refused'; readonly why: Refused }> {
   const nowMs = context.nowMs()
   if (nowMs < sale.line.opensAtMs) return { kind: 'early', opensAtMs: sale.line.opensAtMs }
@@ -33,10 +33,10 @@ export async function joinLine<Refused>(
   if (found.kind === 'busy') return { kind: 'busy' }
   if (found.kind === 'found' && found.facts.state !== 'missed') return { ...found, kind: 'same' }
   if (sale.state === 'over' || nowMs >= sale.closesAtMs) return { kind: 'over' }
-  const why = await mayJoin()
+  const instead = found.kind === 'found' ? found.facts.number : 0
+  const why = await mayJoin(instead)
   if (why !== undefined) return { kind: 'refused', why }
   const line = await context.followedLines.of(sale)
-  const instead = found.kind === 'found' ? found.facts.number : 0
   const answer = await context.followedLines.ask(line, { kind: 'join', buyer, instead })
   if (answer === undefined || !('number' in answer)) return { kind: 'busy' }
   const facts = await factsOf(context, line, buyer, answer.number)
