@@ -33,7 +33,13 @@ export interface PageShop {
   sale(
     opensInMs: number,
     items: readonly PageItem[],
-    more?: { name?: string; lastsMs?: number; challenge?: string | number; line?: Readonly<Record<string, unknown>> },
+    more?: {
+      name?: string
+      lastsMs?: number
+      challenge?: string | number
+      line?: Readonly<Record<string, unknown>>
+      contactFields?: readonly string[]
+    },
   ): Promise<PageSale>
   /** A sale that has not opened yet opens in so many milliseconds from now instead: when, in Unix milliseconds. */
   openIn(sale: PageSale, ms: number): Promise<number>
@@ -61,7 +67,11 @@ export async function openPageShop(
     site,
     till,
     url,
-    async sale(opensInMs, items, { name = 'Autumn evening', lastsMs = 3_600_000, challenge = 'off', line } = {}) {
+    async sale(
+      opensInMs,
+      items,
+      { name = 'Autumn evening', lastsMs = 3_600_000, challenge = 'off', line, contactFields } = {},
+    ) {
       const opensAtMs = Math.round(systemClock.now() + opensInMs)
       const sale = (await till.operator('POST', '/sales', {
         name,
@@ -69,6 +79,7 @@ export async function openPageShop(
         closesAt: toRfc3339(opensAtMs + lastsMs),
         challenge,
         ...(line !== undefined && { line }),
+        ...(contactFields !== undefined && { contactFields }),
         items: items.map(({ price = 199_900, listPrice, name: itemName = 'Hand-thrown teapot', ...item }) => ({
           name: itemName,
           price: { amount: price, currency: CURRENCY },

@@ -27,7 +27,7 @@ interface CallOptions {
 const ANSWER_MS_MAX = 10_000
 
 export async function call<T>(
-  method: 'DELETE' | 'GET' | 'POST',
+  method: 'DELETE' | 'GET' | 'PATCH' | 'POST',
   path: string,
   options: CallOptions = {},
 ): Promise<Reply<T>> {

@@ -1,7 +1,7 @@
 /** Code that is loaded when it is needed, so that the page's own script stays small. `web/build.ts` bundles each file of `later/` apart. */
 
 /** By name; written into the script when it is bundled. */
-declare const LATER_ADDRESSES: Readonly<Record<'line' | 'qr' | 'solver' | 'widget', string>>
+declare const LATER_ADDRESSES: Readonly<Record<'contact' | 'line' | 'qr' | 'solver' | 'widget', string>>
 
 /** Of the worker's script. */
 export function solverAddress(): string {
@@ -10,6 +10,10 @@ export function solverAddress(): string {
 
 export function loadWidget(): Promise<typeof import('./later/widget.ts')> {
   return import(LATER_ADDRESSES.widget)
+}
+
+export function loadContact(): Promise<typeof import('./later/contact.ts')> {
+  return import(LATER_ADDRESSES.contact)
 }
 
 export function loadQr(): Promise<typeof import('./later/qr.ts')> {

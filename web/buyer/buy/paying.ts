@@ -11,7 +11,7 @@ import { backOffMs } from '../sync/moments.ts'
 import type { PayChoice } from './pay-choices.ts'
 import { publish, sleep } from './tabs.ts'
 
-export type PayOutcome = 'leaving' | 'code' | 'settled' | 'failed' | 'refused' | 'used' | 'unavailable'
+export type PayOutcome = 'leaving' | 'code' | 'settled' | 'failed' | 'refused' | 'used' | 'unavailable' | 'contact'
 
 const TRIES_MAX = 4
 const PAYING = 'stampede.paying.'
@@ -35,6 +35,7 @@ export async function pay(order: Order, choice: PayChoice | undefined): Promise<
   await loadOrder(order.id)
   if (reply.kind !== 'refused') return 'failed'
   if (reply.code === 'payments_used') return 'used'
+  if (reply.code === 'contact_missing') return 'contact'
   if (reply.code === 'payment_refused') return 'refused'
   if (reply.code === 'no_payment_provider') return 'unavailable'
   return /^order_/.test(reply.code) ? 'settled' : 'failed'

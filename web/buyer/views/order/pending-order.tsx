@@ -13,6 +13,7 @@ import { words } from '../../words.ts'
 import { TimeLeft } from '../countdown.tsx'
 import { announce, onPhone, useFocusSuccessor, useLeft } from '../hooks.ts'
 import { CancelOrder } from './cancel-order.tsx'
+import { OrderContact } from './order-contact.tsx'
 import { PayChoiceGroup } from './pay-choice.tsx'
 import { PayCode } from './pay-code.tsx'
 
@@ -39,13 +40,28 @@ export function PendingOrder({ order, panel }: Props) {
           <TimeLeft untilMs={dueMs} />
         </p>
       )}
-      <Paying order={order} />
+      <ContactThenPaying order={order} />
       <CancelOrder order={order} />
     </>
   )
 }
 
-function Paying({ order }: { readonly order: Order }) {
+/** Where the sale asks how the buyer can be reached: that first. */
+function ContactThenPaying({ order }: { readonly order: Order }) {
+  const fields = store.sales.get(order.sale)?.contactFields
+  const [said, setSaid] = useState(false)
+  /** How often the server has missed something. */
+  const [missed, setMissed] = useState(0)
+  if (fields === undefined && missed === 0) return <Paying order={order} onContact={() => setMissed(1)} />
+  return (
+    <>
+      <OrderContact key={missed} order={order.id} fields={fields} onSaid={setSaid} />
+      {said && <Paying order={order} onContact={() => setMissed(missed + 1)} />}
+    </>
+  )
+}
+
+function Paying({ order, onContact }: { readonly order: Order; readonly onContact: () => void }) {
   const text = words()
   const choices = payChoices(store.sales.get(order.sale)?.payment ?? [], onPhone())
   const [picked, setPicked] = useState<PayChoice>()
@@ -76,6 +92,7 @@ function Paying({ order }: { readonly order: Order }) {
     const became = await pay(order, chosen)
     setOutcome(became)
     setOtherWay(false)
+    if (became === 'contact') onContact()
     const failure = failureOf(became)
     if (failure !== undefined) announce(failure)
   }
