@@ -6,7 +6,8 @@
  *   lang        `zh…` or English; left out: the page's language          token        a property: the buyer's token, or a function that gets one
  *
  * Events, all bubbling: `stampede-state` ({kind}), `stampede-order` ({order}), `stampede-sign-in` (cancel it to sign the buyer in yourself; otherwise the
- * page goes to the SIGN_IN_URL of the server), `stampede-pay` ({payment}; cancel it to show the payment yourself).
+ * page goes to the SIGN_IN_URL of the server), `stampede-pay` ({payment}; cancel it to show the payment yourself), `stampede-contact` ({order, missing}: the
+ * sale asks for a contact before the payment; `client.setContact`).
  */
 
 import { type ButtonState, buttonState, type Doing } from '../../web/buyer/buy/button-state.ts'
@@ -207,6 +208,8 @@ export class StampedeButton extends HTMLElement {
       this.#qr = payment.qr
     } catch (error) {
       this.#refused = error instanceof StampedeFailure ? error.code : 'other'
+      if (this.#refused === 'contact_missing' && error instanceof StampedeFailure)
+        this.dispatchEvent(eventOf('stampede-contact', { order, missing: error.more.missing }))
     }
     this.#draw()
   }

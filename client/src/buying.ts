@@ -10,7 +10,7 @@ import { StampedeFailure } from './failure.ts'
 import { patiently, pauseMs, sleep, ticketMomentMs } from './pauses.ts'
 import type { ServerClock } from './server-clock.ts'
 import type { LineOptions, WaitingLine } from './waiting-line.ts'
-import type { Join, Order, Sale, Ticket } from './wire.ts'
+import type { Contact, Join, Order, Sale, Ticket } from './wire.ts'
 
 /** What is happening, for a page that shows it. */
 export type BuyingState =
@@ -23,6 +23,10 @@ export type BuyingState =
 
 export interface BuyOptions {
   readonly quantity?: number
+  /** In the `contactFields` of the sale. It is kept beside the order; `client.setContact` changes it until the order is paid. */
+  readonly contact?: Contact
+  /** Up to 20 short texts of your own, kept beside the order for the shop. */
+  readonly metadata?: Readonly<Record<string, string>>
   /** Ends the wait. An order that was sent may still be placed: ask for the buyer's orders. */
   readonly signal?: AbortSignal
   readonly onState?: (state: BuyingState) => void
@@ -111,7 +115,7 @@ export class Buying {
   }
 
   async #order(sale: string, item: string, first: string, options: BuyOptions): Promise<Order> {
-    const { quantity = 1, signal, onState } = options
+    const { quantity = 1, contact, metadata, signal, onState } = options
     let ticket = first
     let newTicket = false
     for (let tries = 0; ; tries++) {
@@ -120,7 +124,7 @@ export class Buying {
         const path = `${itemAt(sale, item)}/orders`
         const order = await this.#calls.send<Order>(path, {
           method: 'POST',
-          body: { quantity },
+          body: { quantity, contact, metadata },
           bearer: ticket,
           signal,
         })

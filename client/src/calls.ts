@@ -14,7 +14,7 @@ export interface Connection {
 }
 
 interface Ask {
-  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: unknown
   /** A ticket, in place of the buyer's token. */
   readonly bearer?: string

@@ -5,7 +5,7 @@ import { Calls, type Connection } from './calls.ts'
 import { type News, watchNews } from './live.ts'
 import { ServerClock } from './server-clock.ts'
 import { type LineOptions, WaitingLine } from './waiting-line.ts'
-import type { Guest, Join, Order, Orders, PaymentStarted, Sale, Session, Ticket } from './wire.ts'
+import type { Contact, Guest, Join, Order, Orders, OwnOrder, PaymentStarted, Sale, Session, Ticket } from './wire.ts'
 
 export type { BuyingState, BuyOptions } from './buying.ts'
 export type { Connection } from './calls.ts'
@@ -112,15 +112,21 @@ export class StampedeClient {
     return this.#calls.send(`/api/orders${after === undefined ? '' : `?after=${encodeURIComponent(after)}`}`)
   }
 
-  order(id: string): Promise<Order> {
+  /** With its contact, where the sale asks for one. */
+  order(id: string): Promise<OwnOrder> {
     return this.#calls.send(orderAt(id))
+  }
+
+  /** Until the order is paid. Fields that are not named stay. Throws `contact_invalid`, with the `field`. */
+  setContact(id: string, contact: Contact): Promise<OwnOrder> {
+    return this.#calls.send(orderAt(id), { method: 'PATCH', body: { contact } })
   }
 
   cancel(id: string): Promise<Order> {
     return this.#calls.send(`${orderAt(id)}/cancel`, { method: 'POST' })
   }
 
-  /** Send the buyer to `payUrl`, or show `qr`. Again: the same payment. */
+  /** Send the buyer to `payUrl`, or show `qr`. Again: the same payment. Throws `contact_missing` where the sale asks for a contact first: `missing` names the fields. */
   pay(id: string, options: PayOptions = {}): Promise<PaymentStarted> {
     return this.#calls.send(`${orderAt(id)}/payment`, { method: 'POST', body: options })
   }

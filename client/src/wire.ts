@@ -1,5 +1,12 @@
 /** What buyers’ calls answer. Made from the server’s own schemas by `npm run reference`: change those, not this file. */
 
+export interface Contact {
+  readonly email?: string | undefined
+  readonly phone?: string | undefined
+  readonly name?: string | undefined
+  readonly address?: string | undefined
+}
+
 export interface Guest {
   readonly token: string
   readonly buyer: string
@@ -95,6 +102,28 @@ export interface Orders {
   readonly orders: ReadonlyArray<Order>
   /** The cursor for `after`; null at the end. */
   readonly next: Id | null
+}
+
+/** Contact and metadata are shown where the sale has `contactFields`. */
+export interface OwnOrder {
+  readonly id: Id
+  readonly sale: Id
+  readonly item: Id
+  readonly buyer: string
+  readonly attempt: number
+  readonly quantity: number
+  readonly amount: Money
+  readonly state: 'reserved' | 'pending' | 'paid' | 'closed'
+  readonly reason?: 'unpaid' | 'cancelled' | 'refused' | 'refunded' | undefined
+  readonly supersededBy?: Id | undefined
+  readonly reservedAt: Time
+  readonly placedAt?: Time | undefined
+  readonly payBy?: Time | undefined
+  readonly paidAt?: Time | undefined
+  readonly closedAt?: Time | undefined
+  readonly payment?: OrderPayment | undefined
+  readonly contact?: Contact | undefined
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 /** How the sale can be paid. The first method of the first provider is the default. */

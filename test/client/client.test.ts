@@ -97,3 +97,19 @@ export { wrong }
   const checked = spawnSync(process.execPath, [tsc, ...options, 'shop.ts'], { cwd: folder, encoding: 'utf8' })
   expect(checked.stdout + checked.stderr).toBe('')
 })
+
+test('a sale that asks for a contact: the payment says what is missing, and begins when it is said', async () => {
+  const sale = await shop.openSale(-1_000, [{ units: 2 }])
+  const admin = (method: string, path: string, body?: unknown) =>
+    fetch(`${server.url()}/api/admin${path}`, {
+      method,
+      headers: { authorization: 'Bearer admin-token-of-the-tests-only', 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  expect((await admin('PATCH', `/sales/${sale.id}`, { contactFields: ['email', 'phone'] })).status).toBe(200)
+  const bought = await buyer('dora', { sale: sale.id, item: sale.items[0]!.id, metadata: { gift: 'yes' } })
+  const contact = { email: 'ada@example.com', phone: '+49 30 901820' }
+  expect(bought).toMatchObject({ missing: ['email', 'phone'], contact })
+  const { id } = bought.order as { id: string }
+  expect(await (await admin('GET', `/orders/${id}`)).json()).toMatchObject({ contact, metadata: { gift: 'yes' } })
+})

@@ -16,6 +16,7 @@ import { buyerCalls } from '../../src/wire/calls/buyer-calls.ts'
 import { drawCalls } from '../../src/wire/draw/draw-calls.ts'
 import { lineCalls } from '../../src/wire/line/line-calls.ts'
 import { joinAnswer } from '../../src/wire/line/line-shapes.ts'
+import { ownOrderAnswer } from '../../src/wire/orders/own-order.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -23,6 +24,7 @@ type Json = Readonly<Record<string, unknown>>
 const ROOTS: Readonly<Record<string, z.ZodType>> = {
   Sale: saleAnswer,
   Order: orderAnswer,
+  OwnOrder: ownOrderAnswer,
   Orders: ordersAnswer,
   Ticket: ticketAnswer,
   PaymentStarted: paymentStartedAnswer,

@@ -18,6 +18,7 @@ export const CLIENT_SAMPLES: Readonly<Record<string, string>> = {
   'DELETE /api/sales/{sale}/line': 'await client.leaveLine(sale)',
   'GET /api/orders': 'const { orders, next } = await client.orders()',
   'GET /api/orders/{id}': 'const { state } = await client.order(order)',
+  'PATCH /api/orders/{id}': "await client.setContact(order, { email: 'ada@example.com' })",
   'POST /api/orders/{id}/cancel': 'await client.cancel(order)',
   'POST /api/orders/{id}/payment': 'const { payUrl } = await client.pay(order, { returnUrl: location.href })',
   'GET /api/live':
