@@ -46,7 +46,7 @@ export interface PageShop {
   /** Nothing is on sale any more. */
   endAll(): Promise<void>
   /** Somebody else orders. */
-  take(sale: PageSale, buyer: string, quantity: number): Promise<string>
+  take(sale: PageSale, buyer: string, quantity: number, more?: object): Promise<string>
   orders(sale: PageSale): Promise<readonly { readonly id: string; readonly buyer: string; readonly state: string }[]>
 }
 
@@ -99,7 +99,7 @@ export async function openPageShop(
     async endAll() {
       for (const id of made.splice(0)) await till.operator('POST', `/sales/${id}/end`)
     },
-    async take({ id, items: [item] }, buyer, quantity) {
+    async take({ id, items: [item] }, buyer, quantity, more = {}) {
       const post = async (path: string, token: string, body: unknown) => {
         const response = await fetch(`${url()}${path}`, {
           method: 'POST',
@@ -111,7 +111,7 @@ export async function openPageShop(
       }
       const { token = '' } = await post('/api/session', '', { buyer })
       const { ticket = '' } = await post(`/api/sales/${id}/items/${item?.id}/ticket`, token, {})
-      const order = await post(`/api/sales/${id}/items/${item?.id}/orders`, ticket, { quantity })
+      const order = await post(`/api/sales/${id}/items/${item?.id}/orders`, ticket, { quantity, ...more })
       return order.id ?? ''
     },
     async orders(sale) {

@@ -12,6 +12,7 @@ import { Nothing } from '../app.tsx'
 import { OrderBadge } from '../controls/badge.tsx'
 import { Dialog } from '../controls/dialog.tsx'
 import { useEvery } from '../controls/hooks.ts'
+import { OrderContact } from './order-contact.tsx'
 import { RefundDialog } from './refund-dialog.tsx'
 
 const POLL_MS = 2_000
@@ -70,6 +71,7 @@ export function OrderView({ id }: { readonly id: string }) {
       </div>
       <div class="watch">
         <OrderFacts order={order} />
+        <OrderContact order={order} />
         <Payments order={order} />
         <section class="card" aria-labelledby="history">
           <h2 id="history">{text.history}</h2>

@@ -1,9 +1,10 @@
-/** The fields of a sale itself on its form: name, window, tickets, challenge, providers. */
+/** The fields of a sale itself on its form: name, window, tickets, challenge, providers, contact. */
 
 import { fromLocalInput } from '../../format.ts'
 import { serverNow } from '../../store.ts'
 import { words } from '../../words.ts'
 import { Field } from '../controls/field.tsx'
+import { ContactChoice } from './contact-choice.tsx'
 import type { Fixed } from './fixed-fields.ts'
 import type { TypedSale, Wrongs } from './typed-sale.ts'
 
@@ -57,6 +58,7 @@ export function SaleFields({ typed, wrongs, fixed, change }: SaleFieldsProps) {
         </select>
       </div>
       <Field {...field('paymentProviders', text.paymentProviders)} hint={text.paymentProvidersHint} />
+      <ContactChoice value={typed.contactFields} onInput={contactFields => change({ contactFields })} />
     </div>
   )
 }

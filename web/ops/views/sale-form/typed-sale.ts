@@ -36,6 +36,8 @@ export interface TypedSale {
   readonly challenge: string
   /** Names with commas between them; empty: all. */
   readonly paymentProviders: string
+  /** Names with commas between them; empty: nothing is asked. */
+  readonly contactFields: string
   readonly holds: TypedHolds
   readonly items: readonly TypedItem[]
 }
@@ -80,6 +82,7 @@ export function newSale(nowMs: number): TypedSale {
     ticketsBeforeSeconds: '120',
     challenge: 'off',
     paymentProviders: '',
+    contactFields: '',
     holds: NO_HOLDS,
     items: [newItem('CNY')],
   }
@@ -94,6 +97,7 @@ export function typedOf(sale: Sale): TypedSale {
     ticketsBeforeSeconds: `${sale.ticketsBeforeSeconds}`,
     challenge: `${sale.challenge}`,
     paymentProviders: sale.paymentProviders?.join(', ') ?? '',
+    contactFields: sale.contactFields?.join(',') ?? '',
     holds: typedHoldsOf(sale.holds),
     items: sale.items.map(typedItemOf),
   }
@@ -151,6 +155,9 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     ticketsBeforeSeconds: whole('ticketsBeforeSeconds', typed.ticketsBeforeSeconds),
     challenge: /^\d+$/.test(typed.challenge) ? Number(typed.challenge) : typed.challenge,
     ...(chosen.length > 0 ? { paymentProviders: chosen } : exists && { paymentProviders: null }),
+    ...(typed.contactFields !== ''
+      ? { contactFields: typed.contactFields.split(',') }
+      : exists && { contactFields: null }),
     ...(holds !== undefined ? { holds } : exists && { holds: null }),
     items: typed.items.map((item, i) => {
       const at = (field: string) => `items.${i}.${field}`
