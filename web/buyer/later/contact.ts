@@ -9,7 +9,7 @@ import { contactWords } from '../words/contact.ts'
 type Field = 'email' | 'phone' | 'name' | 'address'
 type Contact = { readonly [One in Field]?: string }
 
-interface ContactPlace {
+interface ContactWish {
   readonly order: string
   readonly fields: readonly Field[] | undefined
   /** Of the page's texts. */
@@ -28,9 +28,9 @@ const HINTS: Readonly<Record<Field, Readonly<Record<string, string>>>> = {
   address: { autocomplete: 'street-address', rows: '3', maxlength: '500' },
 }
 
-export async function showContact(place: HTMLElement, wish: ContactPlace): Promise<void> {
+export async function showContact(frame: HTMLElement, wish: ContactWish): Promise<void> {
   const text = contactWords(wish.locale)
-  place.replaceChildren(make('p', { class: 'note' }, text.busy))
+  frame.replaceChildren(make('p', { class: 'note' }, text.busy))
   const reply = await getJson<{ readonly contact?: Contact }>(`/api/orders/${wish.order}`)
   const known = reply.kind === 'ok' ? (reply.body.contact ?? {}) : {}
   const asked = FIELDS.filter(field => wish.fields?.includes(field) ?? true)
@@ -41,7 +41,7 @@ export async function showContact(place: HTMLElement, wish: ContactPlace): Promi
     const lines = asked.flatMap(field => [make('dt', {}, text.labels[field]), make('dd', {}, contact[field] ?? '')])
     const change = make('button', { type: 'button', class: 'plain-button' }, text.change)
     change.addEventListener('click', () => showForm(contact, true))
-    place.replaceChildren(
+    frame.replaceChildren(
       make(
         'section',
         { class: 'contact', 'aria-label': text.titleSaid },
@@ -81,7 +81,7 @@ export async function showContact(place: HTMLElement, wish: ContactPlace): Promi
       event.preventDefault()
       void send()
     })
-    place.replaceChildren(form)
+    frame.replaceChildren(form)
     if (takesFocus) inputs.get(asked[0]!)?.focus()
 
     let sending = false
@@ -131,8 +131,8 @@ function faultOf(input: HTMLElement): HTMLElement {
 /** An empty text: nothing is wrong with it. */
 function mark(input: HTMLElement, fault: string): void {
   input.setAttribute('aria-invalid', String(fault !== ''))
-  const place = input.ownerDocument.getElementById(`${input.id}-fault`)
-  if (place !== null) place.textContent = fault
+  const frame = input.ownerDocument.getElementById(`${input.id}-fault`)
+  if (frame !== null) frame.textContent = fault
 }
 
 /** Texts are text, never markup. */

@@ -15,14 +15,14 @@ interface Props {
 }
 
 export function OrderContact({ order, fields, onSaid }: Props) {
-  const place = useRef<HTMLDivElement>(null)
+  const frame = useRef<HTMLDivElement>(null)
   const [failed, setFailed] = useState(false)
   const { locale, payFailed } = words()
   useEffect(() => {
     let wanted = true
     loadContact().then(
       async ({ showContact }) => {
-        if (wanted) await showContact(place.current!, { order, fields, locale, onSaid, announce })
+        if (wanted) await showContact(frame.current!, { order, fields, locale, onSaid, announce })
       },
       () => wanted && setFailed(true),
     )
@@ -30,5 +30,5 @@ export function OrderContact({ order, fields, onSaid }: Props) {
       wanted = false
     }
   }, [order, locale])
-  return failed ? <p class="note problem">{payFailed}</p> : <div ref={place} />
+  return failed ? <p class="note problem">{payFailed}</p> : <div ref={frame} />
 }
