@@ -73,7 +73,7 @@ export function runWithBun(args) {
     process.exit(1)
   }
   const child = spawn(bun, args, { stdio: 'inherit', env: { ...ALLOCATOR, ...process.env } })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', ...(process.platform === 'win32' ? [] : ['SIGUSR2'])]) {
     // Ctrl-C in a terminal reaches the child by itself; sent again, the child would take it for a second Ctrl-C.
     process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal))
   }

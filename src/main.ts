@@ -18,6 +18,7 @@ import { addPage } from './cli/page.ts'
 import { addRehearse } from './cli/rehearse/rehearse.ts'
 import { addAlerts } from './cli/sale/alerts.ts'
 import { addExplain } from './cli/sale/explain.ts'
+import { addFlight } from './cli/sale/flight.ts'
 import { addList } from './cli/sale/list.ts'
 import { addOrder } from './cli/sale/order.ts'
 import { addPayments } from './cli/sale/payments.ts'
@@ -33,6 +34,7 @@ addServe(program)
 addSale(program)
 addOrder(program)
 addExplain(program)
+addFlight(program)
 addReconcile(program)
 addEvents(program)
 addAlerts(program)

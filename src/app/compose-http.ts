@@ -1,24 +1,8 @@
 /** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
 
 import { join } from 'node:path'
-import { AccessLists } from '../admission/access-lists.ts'
-import { createBuyerTokens } from '../admission/buyer-token.ts'
-import { createChallengeOffice } from '../admission/challenge/challenge-office.ts'
-import { createDifficulty } from '../admission/challenge/difficulty.ts'
-import { createSiteverify } from '../admission/challenge/siteverify.ts'
-import { createChallenges } from '../admission/challenges.ts'
 import { createClientAddress } from '../admission/client-address.ts'
-import { createHoldKeys } from '../admission/hold-keys.ts'
-import { MemoryHoldCounts } from '../admission/holds/memory-hold-counts.ts'
-import { createOperators } from '../admission/operator.ts'
-import { OperatorGuard } from '../admission/operator-guard.ts'
-import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
-import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
-import { createRedisHoldCounts } from '../admission/redis/redis-hold-counts.ts'
-import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
-import { createRemoteKeys } from '../admission/remote-keys.ts'
-import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
-import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
+import { PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { SaleId } from '../domain/ids.ts'
@@ -41,6 +25,7 @@ import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { drawRoutes } from '../edge/routes/draw-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
+import { flightRoutes } from '../edge/routes/flight-routes.ts'
 import { holdRoutes } from '../edge/routes/hold-routes.ts'
 import { lineRoutes } from '../edge/routes/line-routes.ts'
 import { lineWatchRoutes } from '../edge/routes/line-watch-routes.ts'
@@ -58,7 +43,6 @@ import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
 import { createTicketBindings } from '../edge/ticket-bindings.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
-import { AccessFollower } from '../flows/follow/follow-access.ts'
 import { DrawFiles } from '../flows/line/draw-files.ts'
 import { beaconsMissing } from '../flows/line/follow-draws.ts'
 import type { FollowedLines } from '../flows/line/followed-lines.ts'
@@ -68,18 +52,17 @@ import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
-import { HoldBudget } from '../flows/sell/hold-budget.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import { createParcelDesk } from '../flows/sell/parcel-desk.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
 import type { PageTrouble } from '../flows/tell/page-notices.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
+import { composeAdmission } from './compose-admission.ts'
 import { composeAlerts } from './compose-alerts.ts'
 import type { Flows } from './compose-flows.ts'
 import { composeRisk } from './compose-risk.ts'
 import { openTrialShop } from './compose-trial.ts'
-import { keepSecret, ownSecret } from './config/secrets.ts'
 import { unsafeSettings } from './config/unsafe-settings.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
@@ -254,6 +237,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...lineRoutes(edge),
     ...lineWatchRoutes(edge),
     ...abuseRoutes(edge),
+    ...flightRoutes(edge),
     ...drawRoutes(edge),
     ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
@@ -278,6 +262,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     addressOf: edge.addressOf,
     asks,
     refusals,
+    flight: context.flight,
   })
   const order: typeof clicks.order = isEdge
     ? (request, sale, item) => clicks.order(request, sale, item)
@@ -326,73 +311,4 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       await apart?.stop()
     },
   }
-}
-
-/** Who may ask, and how often: tickets, buyers' tokens, operators, and the limits that edges may share. */
-function composeAdmission(context: ProcessContext, redis: RedisConnection | undefined) {
-  const { config, log, clock, random, meters } = context
-  const secret = (name: string) => ownSecret(config, random, name)
-  const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
-  const lists = new AccessLists(clock)
-  const isEdge = config.roles.includes('edge')
-  const sharing = isEdge ? composeSharing(context, redis) : undefined
-  const challenges = createChallenges({
-    office:
-      config.challengeProvider === undefined
-        ? createChallengeOffice({ secret: secret('challenge'), clock, random })
-        : createSiteverify({ provider: config.challengeProvider, secret: secret('challenge'), clock, log }),
-    difficulty: createDifficulty({ clock, random, edges: () => sharing?.edges ?? 1 }),
-    meters,
-  })
-  const budget = new HoldBudget({
-    ...context,
-    shared: redis && createRedisHoldCounts({ connection: redis, clock }),
-    own: new MemoryHoldCounts(clock),
-    keys: createHoldKeys(secret('hold-keys')),
-    defaults: config.holds,
-  })
-  context.messages.listen({ orderChanged: order => budget.orderChanged(order), saleChanged() {} })
-  const onFailed = (why: string) => log.warn({ event: 'keys_not_fetched', why }, "the shop's keys could not be fetched")
-  const { jwksUrl } = config.buyerJwt
-  const buyers = createBuyerTokens({
-    clock,
-    ...(jwksUrl !== undefined && { keys: createRemoteKeys({ url: jwksUrl, clock, onFailed }) }),
-    ...(config.buyerJwt.secret !== undefined && { secret: config.buyerJwt.secret }),
-    ...(config.buyerJwt.issuer !== undefined && { issuer: config.buyerJwt.issuer }),
-    ...(config.buyerJwt.audience !== undefined && { audience: config.buyerJwt.audience }),
-    endless: config.buyerJwt.endless,
-    ...(config.guestSignIn && { guestSecret: secret('guest-secret') }),
-  })
-  const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
-  const operators = createOperators(
-    kept === undefined ? config.adminTokens : [{ name: 'admin', role: 'admin', token: kept.value }],
-  )
-  const limitsOf = (what: string, rates: typeof config.rates) =>
-    sharing === undefined
-      ? createRateLimits({ ...rates, clock, random })
-      : createSharedRateLimits({ what, ...rates, sharing, secret: secret('rate-keys'), clock, random, meters })
-  return {
-    isEdge,
-    secret,
-    tickets,
-    challenges,
-    lists,
-    budget,
-    accessFollower: new AccessFollower(context.ledger.access, lists),
-    buyers,
-    operators,
-    guard: new OperatorGuard({ operators, clock, random, meters, log }),
-    adminTokenPath: kept?.path,
-    sharing,
-    orderLimits: limitsOf('orders', config.rates),
-    callLimits: createCallLimits({ ...config.callRates, clock, random }),
-    ticketLimits: limitsOf('tickets', { ...config.rates, total: undefined, perItem: undefined }),
-  }
-}
-
-/** With whom limits are shared; undefined where each process counts for itself. */
-function composeSharing({ config, clock, random, log, meters }: ProcessContext, redis: RedisConnection | undefined) {
-  if (config.rateSharing === undefined || redis === undefined) return undefined
-  const counts = createRedisSharedCounts({ connection: redis, random })
-  return new Sharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })
 }

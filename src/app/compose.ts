@@ -3,6 +3,7 @@
  * that knows whether the gate is in this process (`compose-local.ts`) or in Redis (`compose-shared.ts`).
  */
 
+import { join } from 'node:path'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { OutageLog } from '../base/outage-log.ts'
@@ -22,6 +23,8 @@ import { OrderCopies } from '../flows/sell/order-copies.ts'
 import { createOrderFinder } from '../flows/sell/order-finder.ts'
 import { createEventWatch } from '../flows/tell/event-watch.ts'
 import { createEventKeeper } from '../flows/tell/keep-events.ts'
+import { createFlightDumps } from '../telemetry/flight-dumps.ts'
+import { FlightRecorder } from '../telemetry/flight-recorder.ts'
 import { watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { composeFlows } from './compose-flows.ts'
@@ -84,7 +87,16 @@ export async function compose(
   )
   const { meters } = metrics
   const rounds = createRounds({ clock, log, meters, signal })
-  const foundation = { config, log, clock, random, meters, ledger, registry: new Map(), node, rounds, signal }
+  const flight = new FlightRecorder(clock)
+  const dumps = createFlightDumps({
+    flight,
+    folder: join(config.dataDir, 'flight'),
+    clock,
+    log,
+    process: { node: () => node.node(), roles: config.roles, pid: process.pid },
+  })
+  const registry = new Map()
+  const foundation = { config, log, clock, random, meters, ledger, registry, node, rounds, flight, dumps, signal }
   try {
     return await wire(foundation, database, metrics, readiness)
   } catch (error) {
@@ -218,6 +230,7 @@ async function wire(
   }
   return {
     node: context.node,
+    dump: context.dumps.dump,
     loops: rounds.loops,
     adminTokenPath: http.adminTokenPath,
     /** Everything that is published. */

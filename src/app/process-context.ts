@@ -27,6 +27,8 @@ import type { Seller } from '../flows/sell/seller.ts'
 import type { Gate, GateBooks, Lanes } from '../gate/gate.ts'
 import type { GateCache, LocalView } from '../gate/local-view.ts'
 import type { Outbox, OutboxBooks } from '../gate/outbox.ts'
+import type { FlightDumps } from '../telemetry/flight-dumps.ts'
+import type { FlightRecorder } from '../telemetry/flight-recorder.ts'
 import type { LedgerParts } from './compose-ledger.ts'
 import type { Config } from './config/config.ts'
 import type { KeeperWork, Rounds } from './rounds.ts'
@@ -45,6 +47,9 @@ export interface Foundation {
   readonly registry: Registry
   readonly node: Awaited<ReturnType<typeof holdNode>>
   readonly rounds: Rounds
+  /** The last decisions of this process, and what writes them down. */
+  readonly flight: FlightRecorder
+  readonly dumps: FlightDumps
   readonly signal: AbortSignal
 }
 

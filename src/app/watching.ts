@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts'
+import type { Flight } from '../base/flight.ts'
 import type { Log } from '../base/log.ts'
 import type { Counted, Meters } from '../base/meters.ts'
 import type { OrderId } from '../domain/ids.ts'
@@ -12,6 +13,7 @@ import type { Violation } from '../domain/promises/snapshot.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { OrderCopies } from '../flows/sell/order-copies.ts'
 import type { OrderFinder } from '../flows/sell/order-finder.ts'
+import type { FlightDumps } from '../telemetry/flight-dumps.ts'
 import type { Rounds } from './rounds.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -20,6 +22,8 @@ interface WatchingParts {
   readonly meters: Meters
   readonly log: Log
   readonly rounds: Rounds
+  readonly flight: Flight
+  readonly dumps: Pick<FlightDumps, 'dumpByItself'>
   readonly clock: Clock
 }
 
@@ -29,7 +33,7 @@ const FORGED_LINE_EVERY_MS = 10_000
 export type Watching = ReturnType<typeof createWatching>
 
 export function createWatching(
-  { meters, log, rounds, clock }: WatchingParts,
+  { meters, log, rounds, flight, dumps, clock }: WatchingParts,
   messages: Messages,
   finder: Pick<OrderFinder, 'byId'>,
   copies: Pick<OrderCopies, 'forget'>,
@@ -54,10 +58,13 @@ export function createWatching(
   return {
     alarm(what: Counted['alarms'][number], fields: Fields): void {
       meters.count('alarms', what)
+      flight.note(`alarm ${what}`, String(fields.item ?? ''), String(fields.order ?? ''))
       log.error({ event: 'alarm', alarm: what, ...fields }, 'alarm: this should never happen')
+      dumps.dumpByItself('alarm')
     },
     onPaid(order: OrderId): void {
       meters.count('orders', 'paid')
+      flight.note('paid', '', order)
       publishOrder(order)
     },
     onPaymentChanged: publishOrder,
@@ -65,12 +72,14 @@ export function createWatching(
       rounds.kick('release')
       for (const order of orders) {
         if (order.reason !== undefined) meters.count('orders', order.reason)
+        flight.note(`closed/${order.reason}`, order.item, order.id)
         messages.orderChanged(order)
       }
     },
     onOrderRefunded(order: OrderId): void {
       rounds.kick('release')
       meters.count('orders', 'refunded')
+      flight.note('closed/refunded', '', order)
       publishOrder(order)
     },
     onRefundDue(): void {
@@ -92,6 +101,10 @@ export function createWatching(
       meters.count('reconciliation', 'difference', differences)
       meters.count('reconciliation', 'repair', repairs)
     },
-    onBroken: (promise: Violation['promise']) => meters.count('promises_broken', `${promise}`),
+    onBroken(promise: Violation['promise']): void {
+      meters.count('promises_broken', `${promise}`)
+      flight.note(`promise ${promise} broken`, '', '')
+      dumps.dumpByItself('promise')
+    },
   }
 }

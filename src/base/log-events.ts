@@ -99,6 +99,7 @@ export const LOG_EVENTS = {
     message_unreadable: "A message on Redis' channel was not of this program; it was dropped.",
     embedded_postgres_unusual:
       'What is unusual about the embedded PostgreSQL or its folder; the line says what was done.',
+    flight_not_dumped: 'The last decisions could not be written to the data folder.',
     full_page_writes_off: 'PostgreSQL can lose orders in a power cut. The line says what to set.',
     collation_changed: 'Indexes were built with another version of the collation. The line says what to run.',
     index_broken_off: 'An earlier build was broken off; it is dropped and begun again.',
@@ -118,6 +119,7 @@ export const LOG_EVENTS = {
     migrated: 'The database was brought to this version; `applied` names the migrations.',
     draining: 'The process was told to stop: it is unready, and answers what it has.',
     stopped: 'The last line of a process that ended in order.',
+    flight_dumped: 'The last decisions of the process were written to this file: asked for, or because of an alarm.',
     node_leased: 'The process has a number of its own for the order ids it makes.',
     code_warm: 'The walk of a click was rehearsed, so that the first orders are as fast as later ones.',
     redis_back: 'Redis answers again.',

@@ -19,9 +19,15 @@ export function addServe(program: Command): void {
         process.stderr.write(`stampede: ${explain(error).line}\n`)
         process.exit(1)
       })
+      // Before it can be answered the signal is ignored; by default it would end the process.
+      let dump = () => {}
+      if (process.platform !== 'win32') process.on('SIGUSR2', () => dump())
+      const onDumpAsked = (asked: () => void) => {
+        dump = asked
+      }
       const { stdout } = process
       const terminal = stdout.isTTY ? { terminal: { colours: stdout.hasColors() } } : {}
-      await serve(config, { print: line => stdout.write(`${line}\n`), ...terminal }, stopping.signal)
+      await serve(config, { print: line => stdout.write(`${line}\n`), ...terminal, onDumpAsked }, stopping.signal)
     })
 }
 

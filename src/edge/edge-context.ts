@@ -40,6 +40,7 @@ import type { LineDraws } from '../ledger/line-draws.ts'
 import type { Lines } from '../ledger/lines.ts'
 import type { Parcels } from '../ledger/parcels.ts'
 import type { Rights } from '../ledger/rights.ts'
+import type { FlightRecorder } from '../telemetry/flight-recorder.ts'
 import type { Call } from '../wire/call.ts'
 import type { RefusalTally } from './abuse/refusal-tally.ts'
 import type { Browsers } from './browsers.ts'
@@ -72,6 +73,8 @@ export interface EdgeContext {
   readonly hooks: WebhookContext
   readonly letters: DeadLettersContext
   readonly journal: Journal
+  readonly flight: Pick<FlightRecorder, 'note' | 'last' | 'noted'>
+  readonly node: { readonly node: () => number }
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
   readonly identity: Identity
   readonly buyers: BuyerTokens

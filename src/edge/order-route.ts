@@ -10,6 +10,7 @@ import type { RateLimited } from '../admission/rate-limit-policy.ts'
 import type { TicketClaims } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
+import type { Flight } from '../base/flight.ts'
 import type { Counted } from '../base/meters.ts'
 import { type ItemId, isId, type SaleId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
@@ -43,7 +44,10 @@ type OrderContext = Pick<
   | 'addressOf'
   | 'asks'
   | 'refusals'
->
+> & {
+  /** Undefined: made-up clicks, of which nothing is kept. */
+  readonly flight?: Flight
+}
 
 /** `{"metadata":{"a":""}}` */
 const PARCEL_BYTES_MIN = 21
@@ -211,7 +215,9 @@ export class OrderRoute {
   }
 
   #toResponse(outcome: TakeOrderOutcome, sale: SaleId): Response {
-    return this.#counted(outcome.kind === 'same_reserved' ? 'same' : outcome.kind, answerTo(outcome), sale)
+    const kind = outcome.kind === 'same_reserved' ? 'same' : outcome.kind
+    this.#count(kind, sale, orderOf(outcome))
+    return answerTo(outcome)
   }
 
   /** Turned away by a rule: counted with the network it came from, too. */
@@ -226,8 +232,9 @@ export class OrderRoute {
   }
 
   /** Once for the metrics, once for the funnel of its sale; undefined: there is no such sale. */
-  #count(outcome: AskOutcome, sale: SaleId | undefined): void {
+  #count(outcome: AskOutcome, sale: SaleId | undefined, order = ''): void {
     this.#edge.sell.meters.count('order_asks', outcome)
+    this.#edge.flight?.note(outcome, sale ?? '', order)
     if (sale !== undefined) this.#edge.asks.count(sale, outcome)
   }
 }
@@ -263,6 +270,11 @@ function parcelIn({ metadata, contact }: Partial<Parcel>): Parcel | undefined {
 
 function filled<T extends object>(value: T | undefined): T | undefined {
   return value !== undefined && Object.values(value).some(one => one !== undefined) ? value : undefined
+}
+
+function orderOf(outcome: TakeOrderOutcome): string {
+  if ('order' in outcome) return outcome.order.id
+  return 'reservation' in outcome ? outcome.reservation.id : ''
 }
 
 function answerTo(outcome: TakeOrderOutcome): Response {

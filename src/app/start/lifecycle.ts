@@ -28,6 +28,8 @@ const GIVE_BACK_SHARE = 1 / 4
 interface Output {
   readonly print: (line: string) => void
   readonly terminal?: { readonly colours: boolean }
+  /** Calls it when someone asks this process for its last decisions. */
+  readonly onDumpAsked?: (dump: () => void) => void
 }
 
 export async function serve(config: Config, output: Output, stopping: AbortSignal): Promise<void> {
@@ -59,6 +61,7 @@ export async function serve(config: Config, output: Output, stopping: AbortSigna
     let composed: Composed | undefined
     composed = await compose(config, log, ledger, background.signal, () => unreadyReasons(composed, stopping))
     let kill = async () => {}
+    output.onDumpAsked?.(() => composed?.dump('signal'))
     try {
       await lobby?.stop()
       const server = composed.serve()

@@ -14,6 +14,7 @@ import { assertAnswered } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import type { Flight } from '../../base/flight.ts'
 import type { Alarm, Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import { type Epoch, type ItemId, isId } from '../../domain/ids.ts'
@@ -27,6 +28,7 @@ export interface AcknowledgedContext {
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters
+  readonly flight?: Flight
   readonly alarm: Alarm<'dead_letter' | 'refused_acknowledged' | 'foreign_order_id'>
 }
 
@@ -108,10 +110,11 @@ class AcknowledgedPlacing<Ask extends PlaceAsk> {
   }
 
   outcomeOf(ask: Ask, placing: Placing): Outcome | Promise<Outcome> {
-    const { alarm, meters } = this.#context
+    const { alarm, meters, flight } = this.#context
     const { item, epoch } = this.#source
     if (placing.verdict === 'id_conflict') return this.#idConflict(ask)
     if (placing.verdict !== 'same') meters.count('orders', placing.verdict)
+    flight?.note(`ledger ${placing.verdict}`, item, ask.order)
     if (placing.verdict === 'refused' && placing.order.supersededBy === undefined)
       alarm('refused_acknowledged', { order: ask.order, item, epoch })
     return placing

@@ -6,6 +6,7 @@ import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { drawCalls } from '../draw/draw-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
+import { flightCalls } from '../flight/flight-calls.ts'
 import { holdCalls } from '../holds/hold-calls.ts'
 import { lineCalls } from '../line/line-calls.ts'
 import { lineWatchCalls } from '../line/line-watch.ts'
@@ -32,5 +33,6 @@ export const ALL_CALLS: readonly Call[] = [
   listCalls,
   holdCalls,
   abuseCalls,
+  flightCalls,
   operationsCalls,
 ].flatMap(calls => Object.values<Call>(calls))

@@ -26,6 +26,11 @@ export function LogView() {
           <LogLines lines={all ? lines : lines.slice(0, SHOWN_MAX)} />
         </section>
       )}
+      <p>
+        <a class="button" href="/api/admin/flight?limit=4096" download="stampede-flight.json">
+          {text.lastDecisions}
+        </a>
+      </p>
       {!all && lines.length > SHOWN_MAX && (
         <button type="button" class="button" onClick={() => setAll(true)}>
           {text.showMore(formatCount(lines.length))}

@@ -309,6 +309,7 @@ export const en = {
   recentLog: 'Recent actions on this sale',
   noLog: 'Nothing yet.',
   wholeLog: 'The whole log',
+  lastDecisions: 'Last decisions of this server',
   when: 'When',
   who: 'Who',
   did: 'Action',

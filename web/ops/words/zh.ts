@@ -268,6 +268,7 @@ export const zh: Words = {
   recentLog: '对本活动的操作',
   noLog: '暂无。',
   wholeLog: '全部日志',
+  lastDecisions: '本服务器最近的判定',
   when: '时间',
   who: '操作人',
   did: '操作',
