@@ -10,6 +10,7 @@ import { CONTACT_FIELDS } from '../domain/parcel.ts'
 import { CHALLENGE_MAX } from '../domain/sale.ts'
 import { lineInputWith } from './line/line-shapes.ts'
 import { contactInput, metadataInput } from './orders/parcel-shapes.ts'
+import { timeZone } from './payments/payment-shapes.ts'
 
 const NAME_LENGTH_MAX = 200
 const REASON_LENGTH_MAX = 500
@@ -311,6 +312,14 @@ export const ordersQuery = pageQuery(100, 1000).extend({
     .optional()
     .describe('`reserved`: acknowledged by the edge that is asked, and not placed yet.'),
   buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
+  layout: z
+    .enum(['raw', 'people'])
+    .default('raw')
+    .describe(
+      'Of CSV. `people`: for a spreadsheet: names and SKUs of items, amounts in major units, times in `zone`, what buyers said about the parcel; ids stay texts.',
+    ),
+  zone: timeZone.default('UTC').describe('Of the times in CSV for people, as in Asia/Shanghai.'),
+  language: z.enum(['en', 'zh']).default('en').describe('Of the headings in CSV for people.'),
 })
 
 export const orderQuery = z.object({

@@ -1,13 +1,19 @@
 /** `stampede sale orders`: the orders of a sale, a page at a time, or all of them as CSV. */
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { OrderAnswer, OrdersAnswer } from '../../wire/answers.ts'
 import { wholeNumber } from '../arguments.ts'
 import { money, print, printJson, table, write } from '../table.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 
 const FILTERS = ['state', 'buyer', 'limit', 'after'] as const
-type OrdersOptions = ServerOptions & { readonly [F in (typeof FILTERS)[number]]?: string } & { readonly csv?: boolean }
+const LANGUAGES = ['en', 'zh'] as const
+type OrdersOptions = ServerOptions & { readonly [F in (typeof FILTERS)[number]]?: string } & {
+  readonly csv?: boolean
+  readonly sheet?: boolean
+  readonly zone?: string
+  readonly language?: string
+}
 
 export function addSaleOrders(sale: Command): void {
   withServer(
@@ -19,12 +25,21 @@ export function addSaleOrders(sale: Command): void {
       .option('--buyer <buyer>', 'of one buyer')
       .option('--limit <count>', 'at most so many at a time', wholeNumber('--limit'))
       .option('--after <cursor>', 'continue after the last page')
-      .option('--csv', 'all of them, as CSV'),
+      .option('--csv', 'all of them, as CSV for programs')
+      .option('--sheet', 'all of them, as CSV for a spreadsheet: names, SKUs, amounts and times as people write them')
+      .option('--zone <zone>', 'of the times in --sheet (default: UTC), as in Asia/Shanghai')
+      .addOption(new Option('--language <language>', 'of the headings in --sheet').choices(LANGUAGES)),
   ).action(async (id: string, options: OrdersOptions) => {
     const client = new Client(options)
     const given = FILTERS.filter(name => options[name] !== undefined).map(name => [name, String(options[name])])
-    const path = `${saleAt(id)}/orders?${new URLSearchParams(given)}`
-    if (options.csv) {
+    const query = new URLSearchParams(given)
+    if (options.sheet) {
+      query.set('layout', 'people')
+      query.set('zone', options.zone ?? 'UTC')
+      query.set('language', options.language ?? 'en')
+    }
+    const path = `${saleAt(id)}/orders?${query}`
+    if (options.csv || options.sheet) {
       for await (const text of client.stream(path, { headers: { accept: 'text/csv' } })) await write(text)
       return
     }

@@ -24,24 +24,28 @@ const COLUMNS = [
 
 /** `next`: the next page; an empty one is the end. */
 export function csvOfOrders(next: () => Promise<readonly (Order | Reservation)[]>, sale: string): Response {
+  return streamCsv(`orders-${sale}.csv`, COLUMNS.join(','), async () => (await next()).map(lineOf))
+}
+
+/** Lines that are written out, a page at a time; an empty page is the end. */
+export function streamCsv(name: string, head: string, next: () => Promise<readonly string[]>): Response {
   const encoder = new TextEncoder()
   let begun = false
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const orders = await next()
-      const lines = orders.map(lineOf)
-      if (!begun) lines.unshift(COLUMNS.join(','))
+      const page = await next()
+      const lines = begun ? page : [head, ...page]
       begun = true
       if (lines.length > 0) controller.enqueue(encoder.encode(`${lines.join('\r\n')}\r\n`))
-      if (orders.length === 0) controller.close()
+      if (page.length === 0) controller.close()
     },
   })
-  return new Response(body, { headers: headersOf(`orders-${sale}.csv`) })
+  return new Response(body, { headers: headersOf(name) })
 }
 
 /** A file of few lines. */
 export function sendCsv(name: string, columns: readonly string[], lines: readonly (readonly string[])[]): Response {
-  const text = [columns, ...lines].map(line => `${line.map(value => field(value)).join(',')}\r\n`).join('')
+  const text = [columns, ...lines].map(line => `${line.map(value => csvField(value)).join(',')}\r\n`).join('')
   return new Response(text, { headers: headersOf(name) })
 }
 
@@ -57,7 +61,7 @@ function headersOf(name: string) {
 function lineOf(order: Order | Reservation): string {
   const { id, sale, item, buyer, attempt, quantity, amount, state, reason, ...times } = wireOrder(order)
   const { reservedAt, placedAt = '', payBy = '', paidAt = '', closedAt = '' } = times
-  const what = `${id},${sale},${item},${field(buyer)},${attempt},${quantity},${amount.amount},${amount.currency},${state},${reason ?? ''}`
+  const what = `${id},${sale},${item},${csvField(buyer)},${attempt},${quantity},${amount.amount},${amount.currency},${state},${reason ?? ''}`
   return `${what},${reservedAt},${placedAt},${payBy},${paidAt},${closedAt}`
 }
 
@@ -67,7 +71,7 @@ const AMOUNT = /^-\d+(?:\.\d+)?$/
 const FORMULA = /^[\p{Cf}\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/u
 
 /** Quoted where needed; a text that a spreadsheet would run as a formula is kept from being one. */
-function field(value: string): string {
+export function csvField(value: string): string {
   const text = FORMULA.test(value) && !AMOUNT.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -3,6 +3,7 @@
 import { toRfc3339 } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { retry } from '../../base/retry.ts'
+import { createZoneTimes } from '../../base/zone-times.ts'
 import type { Epoch, OrderId } from '../../domain/ids.ts'
 import { type Money, toDecimal } from '../../domain/money.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
@@ -21,8 +22,9 @@ import type { OrderStoryAnswer } from '../../wire/order-story.ts'
 import type { FoundOrdersAnswer } from '../../wire/orders/found-orders.ts'
 import { wireOrder, wirePayment } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
-import { csvOfOrders, prefersCsv } from '../http/csv.ts'
+import { csvOfOrders, prefersCsv, streamCsv } from '../http/csv.ts'
 import { type Exchange, idParam, json, readBody, readPage, readQuery } from '../http/exchange.ts'
+import { createOrderSheet } from '../http/order-sheet.ts'
 import { answerBy, noSuch, ProblemError } from '../http/problem-response.ts'
 import { findSale, keyedSubject } from './operator-sale-routes.ts'
 import { wireWith } from './parcel-routes.ts'
@@ -38,15 +40,17 @@ const isAfter = (one: OrderId, other: OrderId) => BigInt(one) > BigInt(other)
 const handlers = {
   async orders(edge, exchange) {
     const sale = await findSale(edge, exchange)
-    const { state, buyer, after, limit } = readQuery(exchange, operatorCalls.orders.query)
+    const { state, buyer, after, limit, layout, zone, language } = readQuery(exchange, operatorCalls.orders.query)
     const query = { sale: sale.id, ...(buyer !== undefined && { buyer }), ...(after && { after }) }
     const read = async (limit: number, after: OrderId | undefined): Promise<readonly (Order | Reservation)[]> => {
       const page = { ...query, limit, ...(after !== undefined && { after }) }
       if (state === 'reserved') return reservedOf(edge, sale, page)
       return edge.money.orders.list({ ...page, ...(state !== undefined && { state }) })
     }
-    if (prefersCsv(exchange.request.headers.get('accept') ?? ''))
-      return csvOfOrders(exportOf(edge, sale, { ...query, ...(state !== undefined && { state }) }, read), sale.id)
+    if (prefersCsv(exchange.request.headers.get('accept') ?? '')) {
+      const pages = exportOf(edge, sale, { ...query, ...(state !== undefined && { state }) }, read)
+      return layout === 'raw' ? csvOfOrders(pages, sale.id) : sheetOf(edge, sale, pages, { zone, language })
+    }
     const { shown, next } = await readPage(limit, max => read(max, query.after))
     return json({ orders: shown.map(wireOrder), next })
   },
@@ -147,6 +151,25 @@ function exportOf(
     behind = page.at(-1)?.id ?? behind
     return page
   }
+}
+
+/** For a spreadsheet. What buyers said about the parcel is read with each page, where the sale asks for it. */
+function sheetOf(
+  edge: EdgeContext,
+  sale: Sale,
+  pages: () => Promise<readonly (Order | Reservation)[]>,
+  { zone, language }: { readonly zone: string; readonly language: 'en' | 'zh' },
+): Response {
+  const sheet = createOrderSheet({ sale, zone, timeOf: createZoneTimes(zone), language })
+  return streamCsv(`orders-${sale.id}.csv`, sheet.head, async () => {
+    const page = await pages()
+    const read = () => edge.parcels.of(page.map(({ id }) => id))
+    const parcels =
+      sheet.asksForContact && page.length > 0
+        ? await retry(edge.clock, edge.random, EXPORT_RETRY, read, isRetryable)
+        : undefined
+    return page.map(order => sheet.lineOf(order, parcels?.get(order.id)))
+  })
 }
 
 /** The reservations that this edge has acknowledged, in the order in which the ledger lists. */

@@ -105,7 +105,7 @@ export const operatorCalls = {
     },
   ),
   orders: viewers.get('/api/admin/sales/{sale}/orders', 'Orders of a sale, by cursor', {
-    more: 'With Accept: text/csv all of them are streamed as CSV.',
+    more: 'With Accept: text/csv all of them are streamed as CSV; with layout=people as a sheet for a spreadsheet.',
     takes: ['Accept'],
     query: ordersQuery,
     answers: {

@@ -8,15 +8,12 @@ export const REPORT_DAYS_MAX = 93
 
 const day = z.string().refine(isDay, 'must be a day like 2026-11-18').meta({ format: 'date' })
 
+export const timeZone = z.string().max(64).refine(isTimeZone, 'must be a time zone like Asia/Shanghai')
+
 export const paymentReportQuery = z.object({
   from: day.optional().describe('The first day; missing: the last one.'),
   to: day.optional().describe('The last day, included; missing: today.'),
-  zone: z
-    .string()
-    .max(64)
-    .refine(isTimeZone, 'must be a time zone like Asia/Shanghai')
-    .default('UTC')
-    .describe('Whose days: a name of the IANA database.'),
+  zone: timeZone.default('UTC').describe('Whose days: a name of the IANA database.'),
 })
 
 /** What is wrong with the days, or undefined. */

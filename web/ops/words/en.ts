@@ -382,6 +382,7 @@ export const en = {
     refused: 'Refused',
     refunded: 'Refunded',
   } as Readonly<Record<string, string>>,
+  sheet: 'Download for a spreadsheet',
   csv: 'Download CSV',
   csvDone: 'The CSV is downloaded.',
   noOrders: 'No orders here',

@@ -333,6 +333,7 @@ export const zh: Words = {
   anyState: '全部状态',
   orderStates: { reserved: '已预留', pending: '未付', paid: '已付', closed: '已关闭' },
   reasons: { unpaid: '超时未付', cancelled: '已取消', refused: '被拒绝', refunded: '已退款' },
+  sheet: '下载表格',
   csv: '下载 CSV',
   csvDone: 'CSV 已下载。',
   noOrders: '没有订单',

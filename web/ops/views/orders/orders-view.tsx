@@ -20,6 +20,12 @@ interface Filter {
   readonly page: number
 }
 
+/** In the language and the time zone of the one who reads it. */
+function sheetLayout() {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  return { layout: 'people', zone: timeZone, language: words().locale === 'en' ? 'en' : 'zh' }
+}
+
 export function OrdersView({ sale }: { readonly sale: string }) {
   const text = words()
   const [typed, setTyped] = useState('')
@@ -53,8 +59,8 @@ export function OrdersView({ sale }: { readonly sale: string }) {
     }
     setFilter(before => ({ ...before, buyer: asked, after: '', page: 1 }))
   }
-  const csv = async () => {
-    const reply = await download(`/api/admin/sales/${sale}/orders?${query({})}`, 'text/csv', `orders-${sale}.csv`)
+  const csv = async (layout: Readonly<Record<string, string>>) => {
+    const reply = await download(`/api/admin/sales/${sale}/orders?${query(layout)}`, 'text/csv', `orders-${sale}.csv`)
     if (reply.kind === 'ok') notify('done', text.csvDone)
     else notify('failed', reply.kind === 'lost' ? text.lost : reply.detail)
   }
@@ -69,7 +75,10 @@ export function OrdersView({ sale }: { readonly sale: string }) {
         <h1 tabIndex={-1} dir="auto">
           {text.ordersOf(known?.name ?? sale)}
         </h1>
-        <button type="button" class="button" onClick={() => void csv()}>
+        <button type="button" class="button" data-sheet onClick={() => void csv(sheetLayout())}>
+          {text.sheet}
+        </button>
+        <button type="button" class="button" onClick={() => void csv({})}>
           {text.csv}
         </button>
       </div>
