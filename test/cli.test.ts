@@ -94,6 +94,9 @@ test('a sale is made, put on sale, watched, changed and ended from the command l
   const csv = (await ask('sale', 'orders', made.id, '--csv')).out.trim().split('\n')
   expect(csv).toHaveLength(2)
   expect(csv[1]).toContain(answer.order.id)
+  const sheet = await ask('sale', 'orders', made.id, '--sheet', '--zone', 'Asia/Shanghai', '--language', 'zh')
+  expect(sheet.out).toStartWith('\ufeff订单,')
+  expect(sheet.out.trim().split('\n')[1]).toContain(`"=""${answer.order.id}"""`)
   expect(await json<{ orders: unknown[] }>('sale', 'orders', made.id, '--state', 'paid')).toMatchObject({ orders: [] })
 
   expect((await ask('order', 'list', '--q', answer.order.id)).out).toMatch(

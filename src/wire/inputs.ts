@@ -10,7 +10,7 @@ import { CONTACT_FIELDS } from '../domain/parcel.ts'
 import { CHALLENGE_MAX } from '../domain/sale.ts'
 import { lineInputWith } from './line/line-shapes.ts'
 import { contactInput, metadataInput } from './orders/parcel-shapes.ts'
-import { timeZone } from './payments/payment-shapes.ts'
+import { timeZone } from './time-zone.ts'
 
 const NAME_LENGTH_MAX = 200
 const REASON_LENGTH_MAX = 500

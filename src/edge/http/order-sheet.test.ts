@@ -77,13 +77,14 @@ test('ids, SKUs, buyers and phone numbers stay as they are; names, amounts and t
 })
 
 test('nothing from outside runs: a buyer or a SKU cannot leave its text', async () => {
-  for (const evil of ['=cmd()', '"&cmd()&"', '+1', '-1', '@x', '""', '\u200b=1', "'=1", `${'"'.repeat(9)}=1`]) {
-    const [, line] = await read([order({ buyer: evil })], undefined, 'en')
-    const buyer = line![8]!
-    expect(cell(buyer), evil).toEqual({ text: evil, kept: true })
-  }
-  for (const evil of ['\t=cmd()', `=${'x'.repeat(300)}`]) {
-    const [, line] = await read([order({ buyer: evil })], undefined, 'en')
-    expect(line![8], evil).toBe(`'${evil}`)
-  }
+  const texts = ['=cmd()', '"&cmd()&"', '+1', '-1', '@x', '""', '\u200b=1', "'=1", `${'"'.repeat(9)}=1`]
+  const unfit = ['\t=cmd()', `=${'x'.repeat(300)}`]
+  const [, ...lines] = await read(
+    [...texts, ...unfit].map(buyer => order({ buyer })),
+    undefined,
+    'en',
+  )
+  const buyers = lines.map(line => line[8]!)
+  expect(buyers.slice(0, texts.length).map(cell)).toEqual(texts.map(text => ({ text, kept: true })))
+  expect(buyers.slice(texts.length)).toEqual(unfit.map(text => `'${text}`))
 })

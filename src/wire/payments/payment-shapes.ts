@@ -1,14 +1,13 @@
 /** What operators read about money: what providers took and kept, by days, and how each of them answers. */
 
 import { z } from 'zod'
-import { daysBetween, isDay, isTimeZone } from '../../base/calendar-days.ts'
+import { daysBetween, isDay } from '../../base/calendar-days.ts'
 import { plainTime } from '../answers.ts'
+import { timeZone } from '../time-zone.ts'
 
 export const REPORT_DAYS_MAX = 93
 
 const day = z.string().refine(isDay, 'must be a day like 2026-11-18').meta({ format: 'date' })
-
-export const timeZone = z.string().max(64).refine(isTimeZone, 'must be a time zone like Asia/Shanghai')
 
 export const paymentReportQuery = z.object({
   from: day.optional().describe('The first day; missing: the last one.'),
