@@ -61,7 +61,8 @@ export class Client {
   /** The answer's text in chunks, as it comes. */
   async *stream(path: string, ask: Ask = {}): AsyncGenerator<string> {
     const response = await this.#send(path, ask)
-    const decoder = new TextDecoder()
+    // A mark at the beginning is part of the answer: spreadsheets need it.
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
     for await (const chunk of response.body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true })
     yield decoder.decode()
   }
