@@ -1,11 +1,14 @@
-/** Every refusal that a buyer can get has its text in two languages on the page, and its entry in the runbook. */
+/**
+ * Every refusal of the wire's closed list is answered by some call and has its entry in the runbook; one that a buyer can get has its text in two languages on
+ * the page, too. A new code fails here until all of it is written.
+ */
 
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { problemsOf } from '../../src/wire/call.ts'
 import { ALL_CALLS } from '../../src/wire/calls/all-calls.ts'
-import { PROBLEMS, type ProblemCode } from '../../src/wire/problems.ts'
+import { PROBLEM_CODES, PROBLEMS, type ProblemCode } from '../../src/wire/problems.ts'
 
 // The page's modules read the browser's language when they are loaded, and later tests of this process must not find it changed.
 const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
@@ -70,21 +73,40 @@ test('there is a text for each, in English and in Chinese', () => {
   expect([...CODES].filter(code => /[\u4e00-\u9fff]/.test(english[code] ?? ''))).toEqual([])
 })
 
-test('there is an entry for each in the runbook, and none for a refusal that does not exist', () => {
-  const text = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
-  const part = text.split('### What buyers are told')[1]?.split('\n### ')[0] ?? ''
-  const rows = [...part.matchAll(/^\| `([a-z_]+)` \| (.+) \| (.+) \|$/gm)].map(([, code, look, act]) => ({
+/** Answered wherever there is an address, and so said of no call. */
+const OF_EVERY_ADDRESS: readonly ProblemCode[] = ['method_not_allowed']
+
+test('each is what some call answers', () => {
+  const answered = new Set([...ALL_CALLS.flatMap(call => problemsOf(call)), ...OF_EVERY_ADDRESS])
+  expect(PROBLEM_CODES.filter(code => !answered.has(code))).toEqual([])
+  expect([...answered].filter(code => !PROBLEM_CODES.includes(code))).toEqual([])
+})
+
+const runbook = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
+const rowsOf = (entry: string) => {
+  const part = runbook.split(`### ${entry}\n`)[1]?.split('\n### ')[0] ?? ''
+  return [...part.matchAll(/^\| `([a-z_]+)` \| (.+) \| (.+) \|$/gm)].map(([, code = '', look = '', act = '']) => ({
     code,
     look,
     act,
   }))
+}
+
+test('there is an entry for each in the runbook, and none twice or for a refusal that does not exist', () => {
+  const [buyers, others] = [rowsOf('What buyers are told'), rowsOf('What shops and operators are told')]
+  const codes = [...buyers, ...others].map(row => row.code)
   expect(
-    [...CODES].filter(code => !rows.some(row => row.code === code)),
+    PROBLEM_CODES.filter(code => !codes.includes(code)),
     'add a row',
   ).toEqual([])
-  expect(rows.filter(({ look = '', act = '' }) => look.trim() === '' || act.trim() === '')).toEqual([])
-  const known = new Set(Object.keys(PROBLEMS))
-  expect(rows.filter(({ code = '' }) => !known.has(code))).toEqual([])
+  expect(codes.filter((code, at) => !Object.hasOwn(PROBLEMS, code) || codes.indexOf(code) !== at)).toEqual([])
+  expect([...buyers, ...others].filter(({ look, act }) => look.trim() === '' || act.trim() === '')).toEqual([])
+  expect([...CODES].filter(code => !buyers.some(row => row.code === code))).toEqual([])
+})
+
+test('each has what it is, what it means and what to do in the catalogue', () => {
+  const texts = PROBLEM_CODES.flatMap(code => [PROBLEMS[code].title, PROBLEMS[code].means, PROBLEMS[code].todo])
+  expect(texts.filter(text => !/^\S.+\S$/.test(text))).toEqual([])
 })
 
 test('the page looks up refusals by codes that exist', () => {
