@@ -38,11 +38,13 @@ import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { parcelRoutes } from '../edge/routes/parcel-routes.ts'
 import { paymentReportRoutes } from '../edge/routes/payment-report-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
+import { resultRoutes } from '../edge/routes/result-routes.ts'
 import { shopRoutes } from '../edge/routes/shop-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
 import { createTicketBindings } from '../edge/ticket-bindings.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
+import { createSaleResults } from '../flows/check/sale-result.ts'
 import { DrawFiles } from '../flows/line/draw-files.ts'
 import { beaconsMissing } from '../flows/line/follow-draws.ts'
 import type { FollowedLines } from '../flows/line/followed-lines.ts'
@@ -186,6 +188,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     operate: flows,
     listing: { ...context, events: config.events },
     check: flows,
+    results: createSaleResults({ figures: ledger.saleFigures, clock: context.clock }),
     identity: limitBuyers(
       createIdentity(buyers, (token, request) => guard.check(token, addressOf(request)), trusts, sessions),
       admission.callLimits,
@@ -227,6 +230,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...parcelRoutes(edge),
     ...shopRoutes(edge),
     ...operatorSaleRoutes(edge),
+    ...resultRoutes(edge),
     ...operatorOrderRoutes(edge),
     ...eventRoutes(edge),
     ...webhookRoutes(edge),

@@ -33,6 +33,7 @@ import { createParcels } from '../ledger/postgres/parcels.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRefusalCounts } from '../ledger/postgres/refusal-counts.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
+import { createSaleFigures } from '../ledger/postgres/sale-figures.ts'
 import { createSaleChanges, createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
 import { createTrialPlacing } from '../ledger/postgres/trial-placing.ts'
@@ -156,6 +157,7 @@ export function ledgerParts(config: Config, database: Database) {
     webhookQueue: createWebhookQueue(database),
     reconciliation: createReconciliation(database),
     askCounts: createAskCounts(database),
+    saleFigures: createSaleFigures(database),
     refusalCounts: createRefusalCounts(database),
     alerts: createAlerts(database),
     archive: createArchive(database, config.redis !== undefined),

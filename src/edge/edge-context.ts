@@ -13,8 +13,10 @@ import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Sale } from '../domain/sale.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
+import type { SaleResult } from '../flows/check/sale-result.ts'
 import type { AccessFollower } from '../flows/follow/follow-access.ts'
 import type { DrawFiles } from '../flows/line/draw-files.ts'
 import type { JoinLineContext } from '../flows/line/join-line.ts'
@@ -67,6 +69,7 @@ export interface EdgeContext {
   readonly operate: OperateContext
   readonly listing: ListOrdersContext
   readonly check: CheckContext
+  readonly results: (sale: Sale) => Promise<SaleResult>
   readonly feed: FeedContext
   /** Of every event. */
   readonly eventSource: string

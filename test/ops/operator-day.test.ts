@@ -3,15 +3,19 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { barriers, type Visitor } from '../harness/browser.ts'
+import { payUrlOf } from '../harness/money.ts'
 import { Playground } from '../harness/playground.ts'
-import { ADMIN_TOKEN } from '../harness/stampede.ts'
+import { Shop, type WireOrder } from '../harness/shop.ts'
+import { ADMIN_TOKEN, BUYER_JWT_SECRET } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 import { complaintsOf, type OpsDesk, openOpsDesk } from './ops-desk.ts'
 
 const playground = new Playground()
 let desk: OpsDesk
+let shop: Shop
 beforeAll(async () => {
-  desk = await openOpsDesk(playground)
+  desk = await openOpsDesk(playground, { BUYER_JWT_SECRET, GUEST_SIGN_IN: 'off' })
+  shop = new Shop(() => desk.shop.url())
 })
 afterAll(() => playground.undo())
 
@@ -19,6 +23,24 @@ async function leave(person: Visitor, page: Page): Promise<void> {
   expect(await barriers(page)).toEqual([])
   expect(complaintsOf(person)).toEqual([])
   await person.context.close()
+}
+
+/** Of the first item. */
+async function take(
+  sale: { id: string; items: readonly { id: string }[] },
+  buyer: string,
+  quantity = 1,
+): Promise<WireOrder> {
+  const item = sale.items[0]!.id
+  const told = await shop.order(await shop.ticket(buyer, sale.id, item), quantity)
+  if (told.answer.kind !== 'placed') throw new Error(`not placed: ${told.answer.kind}`)
+  return { ...told.answer.order, sale: sale.id, item, buyer } as WireOrder
+}
+
+async function pay(order: WireOrder): Promise<void> {
+  const { till } = desk.shop
+  await till.decide(payUrlOf(await till.pay(order)), 'approve')
+  await until('the order is paid', async () => (await till.order(order.id)).state === 'paid')
 }
 
 interface WireSale {
@@ -89,7 +111,7 @@ test('changes of a published sale what is safe, says at every other field why it
 
 test('copies a sale into a draft with a window of its own, and keeps a template that is never published', async () => {
   const sale = await desk.shop.sale(-1000, [{ units: 7, name: 'Cup', quantityMax: 2 }], { name: 'Every Friday' })
-  await desk.shop.take(sale, 'ann', 1)
+  await take(sale, 'ann')
   const { person, page } = await desk.operator(`/ops/sales/${sale.id}`)
   await page.locator('[data-action=keep]').click()
   await field(page, 'copy.name').fill('Our Friday')
@@ -164,4 +186,59 @@ test('shows a draft as buyers would see it to operators alone, clearly marked, w
   const source = await fetch(`${desk.shop.url()}/ops/sales/${draft.id}/preview`)
   expect(await source.text()).not.toContain('Secret')
   await stranger.context.close()
+}, 300_000)
+
+test('the result of a sale says so far what the ledger says, and is final when it is over and paid or given up', async () => {
+  const { till } = desk.shop
+  const sale = await desk.shop.sale(
+    -1000,
+    [
+      { units: 5, price: 1000, quantityMax: 2 },
+      { units: 4, name: 'Bowl' },
+    ],
+    {
+      name: 'The counted sale',
+    },
+  )
+  const { person, page } = await desk.operator(`/ops/sales/${sale.id}`)
+  await page.getByRole('link', { name: 'Result' }).click()
+  await page.locator('[data-result=so-far]').waitFor()
+  await page.getByText('No order is paid yet').waitFor()
+
+  const orders: WireOrder[] = []
+  for (const [buyer, quantity] of [
+    ['ann', 2],
+    ['ben', 1],
+    ['cyn', 1],
+    ['dan', 1],
+  ] as const)
+    orders.push(await take(sale, buyer, quantity))
+  const [ann, ben, cyn, dan] = orders
+  for (const order of [ann!, ben!, cyn!]) await pay(order)
+  await till.cancel(dan!)
+  await till.operator('POST', `/orders/${cyn!.id}/refund`, { restock: false })
+  await till.operator('POST', `/orders/${ann!.id}/refund`, { amount: { amount: 300, currency: 'CNY' } })
+
+  const total = (name: string) => page.locator(`[data-total=${name}] dd`).textContent()
+  await until('all of it is shown', async () => (await total('refunded'))?.includes('13') ?? false)
+  // What went back without its unit is not on sale any more.
+  expect(await total('sold')).toContain('3 of 8')
+  expect(await total('revenue')).toContain('27')
+  expect(await total('lost')).toContain('1 cancelled')
+  expect(await page.locator('[data-minute]').getAttribute('data-minute')).toBe('5')
+  expect(await page.locator('[data-waited=paid] td').last().textContent()).toBe('3')
+  expect(await page.locator('[data-order]').count()).toBe(2)
+  await page.locator('[data-step=placed][data-count="4"]').waitFor()
+  expect(await barriers(page)).toEqual([])
+
+  await till.operator('POST', `/sales/${sale.id}/end`)
+  await page.locator('[data-result=final]').waitFor()
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download result' }).click(),
+  ])
+  const lines = (await Bun.file((await file.path()) ?? '').text()).trim().split('\r\n')
+  expect(lines.length).toBe(3)
+  expect(lines[1]).toContain(',4,3,0,4,2,0,1,0,1,0,27.00,13.00,CNY')
+  await leave(person, page)
 }, 300_000)

@@ -107,6 +107,12 @@ const SCENES: readonly Scene[] = [
     play: page => page.locator('[data-item]').waitFor(),
   },
   {
+    name: 'result',
+    main: true,
+    path: ids => `/ops/sales/${ids.running}/result`,
+    play: page => page.locator('[data-minute]').waitFor(),
+  },
+  {
     name: 'orders',
     main: true,
     path: ids => `/ops/sales/${ids.running}/orders`,

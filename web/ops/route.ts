@@ -17,7 +17,7 @@ export type Route =
         | 'unknown'
     }
   | { readonly kind: 'webhook'; readonly webhook: string }
-  | { readonly kind: 'sale' | 'edit' | 'orders' | 'holds'; readonly sale: string }
+  | { readonly kind: 'sale' | 'edit' | 'orders' | 'holds' | 'result'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
 
 export function currentRoute(): Route {
@@ -38,7 +38,7 @@ export function currentRoute(): Route {
   if (first === 'orders' && second !== '') return { kind: 'order', order: second }
   if (first !== 'sales' || second === '') return { kind: 'unknown' }
   if (third === '') return { kind: 'sale', sale: second }
-  return third === 'edit' || third === 'orders' || third === 'holds'
+  return third === 'edit' || third === 'orders' || third === 'holds' || third === 'result'
     ? { kind: third, sale: second }
     : { kind: 'unknown' }
 }

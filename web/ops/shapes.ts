@@ -37,6 +37,7 @@ export type {
   PaymentReportAnswer as PaymentReport,
   ProvidersAnswer as Providers,
 } from '../../src/wire/payments/payment-shapes.ts'
+export type { SaleResultAnswer as SaleResult } from '../../src/wire/sale-result.ts'
 export { EVENT_NAMES } from '../../src/wire/webhooks/event-names.ts'
 export type {
   DeliveriesAnswer as Deliveries,

@@ -49,6 +49,7 @@ const ADDRESSES = [
   '/ops/sales/{sale}',
   '/ops/sales/{sale}/edit',
   '/ops/sales/{sale}/orders',
+  '/ops/sales/{sale}/result',
 ]
 
 const handlers = {

@@ -25,6 +25,7 @@ const COUNTS_AN_ITEM = new Set([
   'group_holds',
   'audit',
   'sale_results',
+  'sale_figures',
   'payments_amiss',
   'live_orders',
   'snapshot_page',

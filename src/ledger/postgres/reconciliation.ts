@@ -1,37 +1,19 @@
 /** Audits and reconciliation in PostgreSQL. */
 
-import type { OrderId, SaleId } from '../../domain/ids.ts'
+import type { OrderId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import type { PaymentAmiss, Reconciliation, Report } from '../reconciliation.ts'
-import type { Database, Row } from './connection/database.ts'
+import type { Database } from './connection/database.ts'
+import { allSlices } from './item-slices.ts'
 import { columns, number, optional, queries, text, time } from './rows.ts'
 
 const PAGE = 10_000
-/**
- * All orders of a sale are read in slices of its items with about so many units: placing waits for a slice at most. The orders of one item are
- * one slice, however many: its figures must be of one moment.
- */
-const SLICE_UNITS = 50_000
-
 export function createReconciliation(database: Database): Reconciliation {
   const { all, act } = queries(database)
 
-  /** The rows of all slices. The last row of each slice says up to which item it has come. */
-  async function allSlices(name: string, sale: SaleId): Promise<readonly Row[]> {
-    const rows: Row[] = []
-    for (let behind: number | undefined = -1; behind !== undefined; ) {
-      const slice = await database.run(name, [sale, behind, SLICE_UNITS])
-      rows.push(...slice)
-      const end = slice.at(-1)
-      const at = end && optional(end, 'position', number)
-      behind = at === undefined || at === optional(end!, 'last_position', number) ? undefined : at
-    }
-    return rows
-  }
-
   return {
     audit: async sale =>
-      (await allSlices('audit', sale)).map(row => ({
+      (await allSlices(database, 'audit', sale)).map(row => ({
         item: text(row, 'item'),
         door: text(row, 'door') as Door,
         ...columns(row, number, 'units', 'available', 'pending', 'paid', 'closed', 'releases', 'gone', 'moving'),
@@ -48,7 +30,7 @@ export function createReconciliation(database: Database): Reconciliation {
       return { live, releasing: new Set(await all('release_ids', [item], row => text(row, 'order_id'))) }
     },
     paymentsAmiss: async sale =>
-      (await allSlices('payments_amiss', sale)).flatMap((row): readonly PaymentAmiss[] => {
+      (await allSlices(database, 'payments_amiss', sale)).flatMap((row): readonly PaymentAmiss[] => {
         const kind = text(row, 'kind')
         if (kind === 'slice') return []
         const order = text(row, 'order_id')
@@ -82,7 +64,7 @@ export function createReconciliation(database: Database): Reconciliation {
       all('items_to_forget', [after, afterMs, max], row => ({ id: text(row, 'id'), sale: text(row, 'sale') })),
     // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
     results: async sale =>
-      (await allSlices('sale_results', sale)).map(
+      (await allSlices(database, 'sale_results', sale)).map(
         ({ revenue_minor, currency, position, last_position, ...figures }) => ({
           ...figures,
           revenue: { amount: Number(revenue_minor), currency },

@@ -12,6 +12,7 @@ import { lineCalls } from '../line/line-calls.ts'
 import { lineWatchCalls } from '../line/line-watch.ts'
 import { listCalls } from '../lists/list-calls.ts'
 import { paymentCalls } from '../payments/payment-calls.ts'
+import { resultCalls } from '../sale-result.ts'
 import { shopCalls } from '../shop/shop-calls.ts'
 import { webhookCalls } from '../webhooks/webhook-calls.ts'
 import { buyerCalls } from './buyer-calls.ts'
@@ -25,6 +26,7 @@ export const ALL_CALLS: readonly Call[] = [
   drawCalls,
   shopCalls,
   operatorCalls,
+  resultCalls,
   paymentCalls,
   eventCalls,
   webhookCalls,

@@ -23,6 +23,7 @@ import { HoldsView } from './orders/holds-view.tsx'
 import { OrderView } from './orders/order-view.tsx'
 import { OrdersView } from './orders/orders-view.tsx'
 import { PaymentsView } from './payments-view.tsx'
+import { ResultView } from './result/result-view.tsx'
 import { SaleView } from './sale/sale-view.tsx'
 import { SaleFormView } from './sale-form/sale-form-view.tsx'
 import { SalesView } from './sales-view.tsx'
@@ -153,6 +154,8 @@ function View({ route }: { readonly route: Route }) {
       return mayRun() ? <SaleFormView sale={route.sale} /> : <NotAllowed />
     case 'orders':
       return <OrdersView sale={route.sale} />
+    case 'result':
+      return <ResultView id={route.sale} />
     case 'holds':
       return <HoldsView sale={route.sale} />
     case 'order':

@@ -2,13 +2,13 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import { download, get, type Unanswered } from '../../api.ts'
-import { formatCount, formatMoney, formatTime } from '../../format.ts'
+import { formatCount } from '../../format.ts'
 import { go } from '../../route.ts'
-import type { Order, Orders, Sale } from '../../shapes.ts'
+import type { Order, Orders } from '../../shapes.ts'
 import { notify, store } from '../../store.ts'
 import { words } from '../../words.ts'
-import { OrderBadge } from '../controls/badge.tsx'
 import { Field } from '../controls/field.tsx'
+import { OrderRows } from './order-rows.tsx'
 
 const PAGE = 50
 const STATES = ['pending', 'paid', 'closed'] as const
@@ -122,7 +122,7 @@ export function OrdersView({ sale }: { readonly sale: string }) {
       )}
       {found !== undefined && found.orders.length > 0 && (
         <section class="card" aria-label={text.orders}>
-          <Rows orders={found.orders} sale={known} />
+          <OrderRows orders={found.orders} sale={known} />
           <Pager filter={filter} count={found.orders.length} next={found.next} onChange={setFilter} />
         </section>
       )}
@@ -150,50 +150,5 @@ function Pager({ filter, count, next, onChange }: PagerProps) {
       {filter.page > 1 && button(text.firstPage, '', 1)}
       {next !== null && button(text.nextPage, next, filter.page + 1)}
     </p>
-  )
-}
-
-function Rows({ orders, sale }: { readonly orders: readonly Order[]; readonly sale: Sale | undefined }) {
-  const text = words()
-  const items = sale !== undefined && sale.items.length > 1 ? sale.items : undefined
-  return (
-    <table class="lines">
-      <thead>
-        <tr>
-          <th scope="col">{text.order}</th>
-          <th scope="col">{text.buyer}</th>
-          {items !== undefined && <th scope="col">{text.itemWord}</th>}
-          <th scope="col">{text.state}</th>
-          <th scope="col">{text.quantity}</th>
-          <th scope="col">{text.amount}</th>
-          <th scope="col">{text.ordered}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {orders.map(order => (
-          <tr key={order.id} data-order={order.id}>
-            <td>
-              <a href={`/ops/orders/${order.id}`}>{order.id}</a>
-            </td>
-            <td class="long" dir="auto">
-              {order.buyer}
-            </td>
-            {items !== undefined && (
-              <td class="long" dir="auto" data-of-item={order.item}>
-                {items.find(item => item.id === order.item)?.name ?? order.item}
-              </td>
-            )}
-            <td>
-              <OrderBadge order={order} />
-            </td>
-            <td>{formatCount(order.quantity)}</td>
-            <td>{formatMoney(order.amount)}</td>
-            <td>
-              <time dateTime={order.reservedAt}>{formatTime(order.reservedAt)}</time>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   )
 }

@@ -10,6 +10,7 @@ import { mayRun, notify } from '../../store.ts'
 import { copyWords } from '../../words/copy.ts'
 import type { SaleAction } from '../../words/en.ts'
 import { holdWords } from '../../words/holds.ts'
+import { resultWords } from '../../words/result.ts'
 import { words } from '../../words.ts'
 import { Dialog } from '../controls/dialog.tsx'
 import { isToOpen } from '../sales-view.tsx'
@@ -57,6 +58,9 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
         <>
           <a class="button" href={`/ops/sales/${sale.id}/orders`}>
             {text.orders}
+          </a>
+          <a class="button" href={`/ops/sales/${sale.id}/result`}>
+            {resultWords().link}
           </a>
           <a class="button" href={`/ops/sales/${sale.id}/holds`}>
             {holdWords().link}
