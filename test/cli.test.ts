@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { SignJWT } from 'jose'
+import type { OperatorSaleAnswer } from '../src/wire/answers.ts'
 import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
 import { PROGRAM } from './harness/program.ts'
@@ -217,6 +218,23 @@ test('a sale is made from a file and from standard input, and flags win over the
     items: [{ shards: 4, door: 'ledger', whenGateDown: 'shut' }],
   })
   expectFailure(await ask('sale', 'create', ...flags, '--door', 'back'), 1, 'door')
+  const drawn = '--line-order draw --line-opens-at +10m --line-rate 50 --line-claim-within 90 --line-beacon drand'
+  const drawnSale = await json<OperatorSaleAnswer>(
+    'sale',
+    'create',
+    ...flags,
+    ...drawn.split(' '),
+    '--line-claim',
+    'phone',
+  )
+  expect(drawnSale).toMatchObject({
+    rule: 'draw',
+    line: { order: 'draw', rate: 50, claimWithinSeconds: 90, beacon: { source: 'drand' }, claim: 'phone' },
+  })
+  expect(Date.parse(drawnSale.opensAt) - Date.parse(drawnSale.line!.opensAt)).toBe(50 * 60_000)
+  const plain = await json<OperatorSaleAnswer>('sale', 'create', ...flags, '--line-rate', 'auto')
+  expect(plain.line).toMatchObject({ order: 'arrival', opensAt: plain.opensAt, rate: 'auto' })
+  expectFailure(await ask('sale', 'create', ...flags, '--line-opens-at', '+3h'), 1, 'line.opensAt')
 
   expectFailure(await ask('sale', 'create', '--file', file, '--units', '3'), 2, 'the items come from the file')
   expectFailure(await ask('sale', 'create', '--file', join(scratch, 'gone.json')), 2, 'gone.json')

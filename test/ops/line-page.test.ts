@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
+import type { OperatorSaleAnswer } from '../../src/wire/answers.ts'
 import { barriers } from '../harness/browser.ts'
 import { type LineSale, LineShop } from '../harness/line-shop.ts'
 import { Playground } from '../harness/playground.ts'
@@ -145,4 +146,67 @@ test('a viewer sees the line and can change nothing; it fits on a phone, in Chin
   expect(await asViewer('GET', '')).toBe(200)
   for (const what of ['/rate', '/pause', '/resume', '/beacon'])
     expect([what, await asViewer('POST', what)]).toEqual([what, 403])
+})
+
+test('the form of a sale makes a line or a draw, shows it again, and takes it away', async () => {
+  const { person, page } = await desk.operator('/ops/new')
+  await page.locator('[name=name]').fill('Saturday')
+  await page.locator('[name="items.0.name"]').fill('Kettle')
+  await page.locator('[name="items.0.price"]').fill('1')
+  await page.locator('details summary').filter({ hasText: 'Waiting line or draw' }).click()
+  await page.locator('[name="line.order"]').selectOption('draw')
+  await page.locator('[name="line.rate"]').fill('fast')
+  await page.getByRole('button', { name: 'Create draft' }).click()
+  await page.getByText('Write auto, or a number').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await keep(page, 'line-form')
+  await page.locator('[name="line.rate"]').fill('0.5')
+  await page.locator('[name="line.claim"]').fill('phone')
+  // What the server refuses stands at its field: a line that opens with the sale leaves no time for a seal.
+  await page.getByRole('button', { name: 'Create draft' }).click()
+  await page
+    .locator('.field', { has: page.locator('[name="line.sealsAt"]') })
+    .locator('.refused')
+    .waitFor()
+  const opensAt = await page.locator('[name=opensAt]').inputValue()
+  const beforeIt = new Date(Date.parse(`${opensAt}Z`) - 20 * 60_000).toISOString().slice(0, 19)
+  await page.locator('[name="line.opensAt"]').fill(beforeIt)
+  await page.getByRole('button', { name: 'Create draft' }).click()
+  await page.waitForURL(/\/ops\/sales\/\d+$/)
+  const id = new URL(page.url()).pathname.split('/').at(-1)!
+  const sale = async () => (await shop.till.operator('GET', `/sales/${id}`)) as unknown as OperatorSaleAnswer
+  expect(await sale()).toMatchObject({
+    rule: 'draw',
+    line: { order: 'draw', rate: 0.5, claimWithinSeconds: 120, beacon: { source: 'drand' }, claim: 'phone' },
+  })
+
+  await page.goto(`${desk.shop.url()}/ops/sales/${id}/edit`)
+  await page.locator('[name="line.order"]').selectOption('arrival')
+  await page.locator('[name="line.claim"]').fill('')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await page.waitForURL(/\/ops\/sales\/\d+$/)
+  const saved = await sale()
+  expect(saved).toMatchObject({ rule: 'first_come', line: { order: 'arrival', rate: 0.5 } })
+  expect([saved.line?.claim, saved.line?.beacon, saved.line?.sealsAt]).toEqual([undefined, undefined, undefined])
+  await page.goto(`${desk.shop.url()}/ops/sales/${id}/edit`)
+  await page.locator('[name="line.order"]').selectOption('')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await page.waitForURL(/\/ops\/sales\/\d+$/)
+  expect((await sale()).line).toBeUndefined()
+  expect(complaintsOf(person)).toEqual([])
+  await person.context.close()
+})
+
+test('the line’s fields of the form in Chinese on a phone, and read only in a published sale', async () => {
+  const sale = await shop.openSale()
+  const phone = { locale: 'zh-CN', viewport: { width: 360, height: 740 } }
+  const { person, page } = await desk.operator(`${path(sale)}/edit`, phone)
+  await page.getByText('排队或抽签').waitFor()
+  expect(await page.locator('[name="line.order"]').isDisabled()).toBe(true)
+  expect(await page.locator('[name="line.rate"]').getAttribute('readonly')).not.toBeNull()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+  expect(await barriers(page)).toEqual([])
+  await keep(page, 'line-form-zh')
+  expect(complaintsOf(person)).toEqual([])
+  await person.context.close()
 })

@@ -10,6 +10,7 @@ import type { OperatorSaleAnswer, TimeAnswer } from '../../wire/answers.ts'
 import type { SaleInput } from '../../wire/inputs.ts'
 import { orUsage, parseMoment, wholeNumber } from '../arguments.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
+import { lineOf, OF_LINE } from './sale-line.ts'
 import { printSale } from './sale-view.ts'
 
 type Texts = Partial<Record<'file' | 'name' | 'opensAt' | 'closesAt' | 'challenge' | 'contactFields' | 'key', string>>
@@ -52,7 +53,7 @@ const NEEDED = ['name', 'opensAt', 'closesAt', 'units', 'price', 'currency'] as 
 
 export function addSaleCreate(sale: Command): void {
   const command = sale.command('create').description('make a sale, as a draft')
-  for (const [name, argument, description] of [...OF_SALE, ...OF_ITEM]) {
+  for (const [name, argument, description] of [...OF_SALE, ...OF_LINE, ...OF_ITEM]) {
     const [flag, flags] = [flagOf(name), `${flagOf(name)} <${argument}>`]
     if (NUMBERS.includes(argument)) command.option(flags, description, wholeNumber(flag))
     else command.option(flags, description)
@@ -99,15 +100,18 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     ...(holdsPerBuyer !== undefined && { perBuyer: holdsPerBuyer }),
     ...(holdsPerPrefix !== undefined && { perPrefix: holdsPerPrefix }),
   }
+  const opens = opensAt === undefined ? undefined : await parseMoment('--opens-at', opensAt, now)
+  const line = await lineOf(options, file?.line, opens ?? file?.opensAt, (flag, text) => parseMoment(flag, text, now))
   const body = {
     ...file,
     ...(name !== undefined && { name }),
-    ...(opensAt !== undefined && { opensAt: await parseMoment('--opens-at', opensAt, now) }),
+    ...(opens !== undefined && { opensAt: opens }),
     ...(closesAt !== undefined && { closesAt: await parseMoment('--closes-at', closesAt, now) }),
     ...(warmBefore !== undefined && { warmBeforeSeconds: warmBefore }),
     ...(ticketsBefore !== undefined && { ticketsBeforeSeconds: ticketsBefore }),
     ...(challenge !== undefined && { challenge: /^\d+$/.test(challenge) ? Number(challenge) : challenge }),
     ...(contactFields !== undefined && { contactFields: contactFields.split(',').map(one => one.trim()) }),
+    ...(line !== undefined && { line }),
     ...(Object.keys(holds).length > 0 && { holds: { ...(file?.holds as object | undefined), ...holds } }),
   }
   if (file === undefined) {

@@ -23,7 +23,7 @@ function challengeChoices(now: string): readonly string[] {
 
 export function SaleFields({ typed, wrongs, fixed, change }: SaleFieldsProps) {
   const text = words()
-  const field = (name: Exclude<keyof TypedSale, 'items' | 'holds'>, label: string) => ({
+  const field = (name: Exclude<keyof TypedSale, 'items' | 'holds' | 'line'>, label: string) => ({
     label,
     name,
     value: typed[name],

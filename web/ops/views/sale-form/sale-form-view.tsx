@@ -17,6 +17,7 @@ import { useEvery } from '../controls/hooks.ts'
 import { changesOf, fixedIn } from './fixed-fields.ts'
 import { HoldFields } from './hold-fields.tsx'
 import { ItemFields } from './item-fields.tsx'
+import { LineFields } from './line-fields.tsx'
 import { SaleFields } from './sale-fields.tsx'
 import { bodyOf, formFieldOf, newItem, newSale, type TypedSale, typedOf, type Wrongs } from './typed-sale.ts'
 
@@ -101,6 +102,7 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
         {text.timeZone(Intl.DateTimeFormat().resolvedOptions().timeZone)}.
       </p>
       <SaleFields typed={typed} wrongs={wrongs} fixed={fixed} change={change} />
+      <LineFields typed={typed.line} wrongs={wrongs} fixed={fixed} change={line => change({ line })} />
       <HoldFields typed={typed.holds} wrongs={wrongs} change={holds => change({ holds })} />
       <h2>{text.items}</h2>
       {typed.items.map((item, i) => (

@@ -6,8 +6,10 @@
 import { fromDecimal, toDecimal } from '../../../../src/domain/money.ts'
 import { fromLocalInput, toLocalInput } from '../../format.ts'
 import type { Item, Sale } from '../../shapes.ts'
+import { lineFormWords } from '../../words/line-form.ts'
 import { words } from '../../words.ts'
 import { NO_HOLDS, type TypedHolds, toHolds, typedHoldsOf } from './typed-holds.ts'
+import { NO_LINE, type TypedLine, toLine, typedLineOf } from './typed-line.ts'
 
 export interface TypedItem {
   /** For the renderer only. */
@@ -39,6 +41,7 @@ export interface TypedSale {
   /** Names with commas between them; empty: nothing is asked. */
   readonly contactFields: string
   readonly holds: TypedHolds
+  readonly line: TypedLine
   readonly items: readonly TypedItem[]
 }
 
@@ -84,6 +87,7 @@ export function newSale(nowMs: number): TypedSale {
     paymentProviders: '',
     contactFields: '',
     holds: NO_HOLDS,
+    line: NO_LINE,
     items: [newItem('CNY')],
   }
 }
@@ -99,6 +103,7 @@ export function typedOf(sale: Sale): TypedSale {
     paymentProviders: sale.paymentProviders?.join(', ') ?? '',
     contactFields: sale.contactFields?.join(',') ?? '',
     holds: typedHoldsOf(sale.holds),
+    line: typedLineOf(sale),
     items: sale.items.map(typedItemOf),
   }
 }
@@ -147,6 +152,13 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
   const holds = toHolds(typed.holds, whole, (path, why) => {
     wrongs[path] = why
   })
+  const line = toLine(typed.line, typed.opensAt, {
+    whole,
+    moment,
+    refuse(path) {
+      wrongs[path] = lineFormWords().badRate
+    },
+  })
   const body = {
     name: label('name', typed.name),
     opensAt: moment('opensAt', typed.opensAt),
@@ -158,6 +170,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     ...(typed.contactFields !== ''
       ? { contactFields: typed.contactFields.split(',') }
       : exists && { contactFields: null }),
+    ...(line !== undefined ? { line } : exists && { line: null }),
     ...(holds !== undefined ? { holds } : exists && { holds: null }),
     items: typed.items.map((item, i) => {
       const at = (field: string) => `items.${i}.${field}`
