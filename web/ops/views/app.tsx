@@ -93,14 +93,19 @@ export function App() {
             {text.other}
           </button>
           {inside && (
-            <button
-              type="button"
-              class="quiet-button"
-              title={text.signedInAs(operator, role === null ? '' : text.roles[role])}
-              onClick={() => void signOut()}
-            >
-              {text.signOut}
-            </button>
+            <>
+              <span class="soft who" data-who>
+                {role === null ? operator : text.nameAndRole(operator, text.roles[role])}
+              </span>
+              <button
+                type="button"
+                class="quiet-button"
+                title={text.signedInAs(operator, role === null ? '' : text.roles[role])}
+                onClick={() => void signOut()}
+              >
+                {text.signOut}
+              </button>
+            </>
           )}
         </nav>
       </header>

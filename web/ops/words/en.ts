@@ -48,6 +48,7 @@ export const en = {
   token: 'Operator token',
   signingIn: 'Signing in…',
   signOut: 'Sign out',
+  nameAndRole: (name: string, role: string) => `${name} (${role})`,
   signedInAs: (name: string, role: string) => `Signed in as ${name} (${role})`,
   roles: { viewer: 'viewer', operator: 'operator', admin: 'admin' },
   notAllowed: 'Not allowed',

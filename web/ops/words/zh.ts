@@ -27,6 +27,7 @@ export const zh: Words = {
   token: '运营令牌',
   signingIn: '正在登录…',
   signOut: '退出',
+  nameAndRole: (name, role) => `${name}（${role}）`,
   signedInAs: (name, role) => `已登录：${name}（${role}）`,
   roles: { viewer: '只读', operator: '运营', admin: '管理员' },
   notAllowed: '没有权限',
