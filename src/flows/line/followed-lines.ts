@@ -173,15 +173,13 @@ export class FollowedLines {
     const done = await this.#context.lines.write(id, buyers, locked => numberJoins(id, locked, asks))
     assert(done !== undefined, `the line of sale ${id} is gone`)
     await faultPoint('line.after')
-    const { answers, write } = done
-    if (write !== undefined) {
-      const { book } = line
-      const isNext = line.reading === undefined && done.before === book.numbers
-      if (isNext && write.leaves - book.leaves === endsIn(write)) {
-        for (const { buyer, proof } of write.joins) this.#add(line, buyer, proof)
-        for (const end of endsOf(write)) book.end(end)
-      } else await this.#read(line, undefined)
-    }
+    const { answers, write, before } = done
+    const { book } = line
+    const isNext = line.reading === undefined && before === book.numbers
+    if (write !== undefined && isNext && write.leaves - book.leaves === endsIn(write)) {
+      for (const { buyer, proof } of write.joins) this.#add(line, buyer, proof)
+      for (const end of endsOf(write)) book.end(end)
+    } else if (write !== undefined || before > book.numbers) await this.#read(line, undefined)
     return answers
   }
 

@@ -12,7 +12,7 @@ export interface JoinLineContext extends JoinContext {
 }
 
 type JoinOutcome =
-  | { readonly kind: 'joined' | 'same'; readonly line: FollowedLine; readonly facts: JoinFacts }
+  | Joined
   | { readonly kind: 'early'; readonly opensAtMs: number }
   | { readonly kind: 'over' | 'busy' }
 
@@ -29,18 +29,41 @@ export async function joinLine<Refused>(
 ): Promise<JoinOutcome | { readonly kind: 'refused'; readonly why: Refused }> {
   const nowMs = context.nowMs()
   if (nowMs < sale.line.opensAtMs) return { kind: 'early', opensAtMs: sale.line.opensAtMs }
+  const line = await context.followedLines.of(sale)
+  const isOver = sale.state === 'over' || nowMs >= sale.closesAtMs
+  let refused: Refused | undefined
+  if (!isOver && line.book.numberOf(buyer) === undefined) {
+    // A newcomer, as far as this process knows. Nothing is read before the write: it finds out itself who is in line already.
+    refused = await mayJoin(0)
+    if (refused === undefined) {
+      const joined = await join(context, line, buyer, 0)
+      if (joined.kind !== 'same' || joined.facts.state !== 'missed') return joined
+    }
+  }
   const found = await findInLine(context, sale, buyer)
   if (found.kind === 'busy') return { kind: 'busy' }
   if (found.kind === 'found' && found.facts.state !== 'missed') return { ...found, kind: 'same' }
-  if (sale.state === 'over' || nowMs >= sale.closesAtMs) return { kind: 'over' }
+  if (isOver) return { kind: 'over' }
   const instead = found.kind === 'found' ? found.facts.number : 0
-  const why = await mayJoin(instead)
+  const why = instead === 0 && refused !== undefined ? refused : await mayJoin(instead)
   if (why !== undefined) return { kind: 'refused', why }
-  const line = await context.followedLines.of(sale)
+  const joined = await join(context, line, buyer, instead)
+  return joined.kind === 'joined' && instead !== 0 ? { ...joined, kind: 'same' } : joined
+}
+
+type Joined = { readonly kind: 'joined' | 'same'; readonly line: FollowedLine; readonly facts: JoinFacts }
+
+/** @param instead a number that is over; 0: there is none */
+async function join(
+  context: JoinLineContext,
+  line: FollowedLine,
+  buyer: BuyerId,
+  instead: number,
+): Promise<Joined | { readonly kind: 'busy' }> {
   const answer = await context.followedLines.ask(line, { kind: 'join', buyer, instead })
   if (answer === undefined || !('number' in answer)) return { kind: 'busy' }
   const facts = await factsOf(context, line, buyer, answer.number)
-  return facts === 'busy' ? { kind: 'busy' } : { kind: found.kind === 'found' ? 'same' : answer.kind, line, facts }
+  return facts === 'busy' ? { kind: 'busy' } : { kind: answer.kind, line, facts }
 }
 
 export async function findInLine(context: JoinLineContext, sale: SaleWithLine, buyer: BuyerId): Promise<FindOutcome> {
