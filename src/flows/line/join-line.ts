@@ -11,10 +11,7 @@ export interface JoinLineContext extends JoinContext {
   readonly followedLines: FollowedLines
 }
 
-type JoinOutcome =
-  | Joined
-  | { readonly kind: 'early'; readonly opensAtMs: number }
-  | { readonly kind: 'over' | 'busy' }
+type JoinOutcome = Joined | { readonly kind: 'early'; readonly opensAtMs: number } | { readonly kind: 'over' | 'busy' }
 
 type FindOutcome =
   | { readonly kind: 'found'; readonly line: FollowedLine; readonly facts: JoinFacts }
