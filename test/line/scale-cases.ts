@@ -59,7 +59,7 @@ export async function crowdInLine(playground: Playground, { people, sockets, rat
   )
   expect(rows[0]).toEqual({ all: people, buyers: people, left: leaving.length })
 
-  await checkPlaces(cluster, sale, buyers, numbers)
+  await checkNumbers(cluster, sale, buyers, numbers)
   await checkRate(cluster, shop, sale, { rate, forMs })
   await checkSoldOut(playground, cluster, shop, sale, buyers, numbers, sockets)
 }
@@ -101,7 +101,7 @@ function judgeJoins(joins: readonly CrowdAnswer[], people: number): readonly num
 const hasLeft = (number: number) => number % 3 === 0
 
 /** On every edge: the number and the place are as they were answered, and those who left are not ahead. */
-async function checkPlaces(
+async function checkNumbers(
   cluster: Cluster,
   sale: LineSale,
   buyers: readonly string[],
