@@ -12,23 +12,31 @@ const playground = new Playground()
 let site: Site
 let till: Till
 let path: string
+let plain: string
 beforeAll(async () => {
-  site = await Site.start(playground, { dataDir: playground.dataDir(), env: { RATE_PER_BUYER: '2/1h' } })
+  site = await Site.start(playground, {
+    dataDir: playground.dataDir(),
+    env: { RATE_PER_BUYER: '2/1h', ABUSE_CLAIMS: 'phone' },
+  })
   till = new Till(() => site.url())
   const opensAtMs = systemClock.now() - 1_000
-  const sale = (await till.operator('POST', '/sales', {
-    name: 'Friday',
-    opensAt: toRfc3339(opensAtMs),
-    closesAt: toRfc3339(opensAtMs + 3_600_000),
-    challenge: 'auto',
-    items: [{ name: 'Kettle', price: { amount: 100, currency: 'CNY' }, units: 5 }],
-  })) as unknown as { id: string; items: { id: string }[] }
-  await till.operator('POST', `/sales/${sale.id}/publish`)
-  path = `/api/sales/${sale.id}/items/${sale.items[0]!.id}`
+  const publish = async (challenge: string) => {
+    const sale = (await till.operator('POST', '/sales', {
+      name: 'Friday',
+      opensAt: toRfc3339(opensAtMs),
+      closesAt: toRfc3339(opensAtMs + 3_600_000),
+      challenge,
+      items: [{ name: 'Kettle', price: { amount: 100, currency: 'CNY' }, units: 5 }],
+    })) as unknown as { id: string; items: { id: string }[] }
+    await till.operator('POST', `/sales/${sale.id}/publish`)
+    return `/api/sales/${sale.id}/items/${sale.items[0]!.id}`
+  }
+  path = await publish('auto')
+  plain = await publish('off')
 })
 afterAll(() => playground.undo())
 
-async function ticket(buyer: string, claims: Record<string, unknown> = {}) {
+async function fetchTicket(on: string, buyer: string, claims: Record<string, unknown>) {
   const secret = new TextEncoder().encode(BUYER_JWT_SECRET)
   const token = await new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256' })
@@ -36,7 +44,19 @@ async function ticket(buyer: string, claims: Record<string, unknown> = {}) {
     .setExpirationTime('1h')
     .sign(secret)
   const headers = { authorization: `Bearer ${token}` }
-  const answer = await fetch(`${site.url()}${path}/ticket`, { method: 'POST', headers })
+  const answer = await fetch(`${site.url()}${on}/ticket`, { method: 'POST', headers })
+  return { status: answer.status, ...((await answer.json()) as { code?: string; ticket?: string }) }
+}
+
+async function ticket(buyer: string, claims: Record<string, unknown> = {}) {
+  const { code, status } = await fetchTicket(path, buyer, claims)
+  return code ?? status
+}
+
+/** With no more than the ticket, as a program orders. */
+async function order(ticket: string | undefined) {
+  const headers = { authorization: `Bearer ${ticket}` }
+  const answer = await fetch(`${site.url()}${plain}/orders`, { method: 'POST', headers })
   const { code } = (await answer.json()) as { code?: string }
   return code ?? answer.status
 }
@@ -61,6 +81,17 @@ test('a claim of the token denies, another lets in past challenge and limits; bo
   expect(await ticket('dan', { staff: true, phone: 'none' })).toBe('denied')
   for (let n = 0; n < 2; n++) expect(await ticket('eve')).toBe('challenge_required')
   expect(await ticket('eve')).toBe('rate_limited')
+})
+
+test('a denied claim also refuses the order of a ticket that was given before, and an order that is held stays', async () => {
+  const [gil, hal, ida] = await Promise.all(
+    ['gil', 'hal', 'ida'].map((buyer, n) => fetchTicket(plain, buyer, { phone: `55${n}` })),
+  )
+  expect(await order(hal!.ticket)).toBe(201)
+  for (const value of ['phone=550', 'phone=551']) await lists('POST', '', { kind: 'deny', subject: 'claim', value })
+  expect(await order(gil!.ticket)).toBe('denied')
+  expect(await order(hal!.ticket)).toBe(200)
+  expect(await order(ida!.ticket)).toBe(201)
 })
 
 test('the same again changes end and reason; what ended is gone; wrong values are named', async () => {

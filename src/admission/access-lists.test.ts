@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import type { AccessEntry } from '../domain/access-entry.ts'
 import { AccessLists, checkAccessValue } from './access-lists.ts'
 import { createClientAddress } from './client-address.ts'
+import { createHoldKeys, marksIn } from './hold-keys.ts'
 
 let nowMs = 1_000_000
 const clock = { ...systemClock, now: () => nowMs }
@@ -117,4 +118,35 @@ test('values that could never match are refused when they are written', () => {
   expect(checkAccessValue('address', '2001:db8::1')).toBeUndefined()
   expect(checkAccessValue('claim', 'phone=')).toBeDefined()
   expect(checkAccessValue('buyer', 'ann')).toBeUndefined()
+})
+
+test('a ticket is judged by its buyer and by the claims that it carries, and deny wins', () => {
+  const keys = createHoldKeys('a secret of more than 16 bytes')
+  const lists = new AccessLists(clock, keys)
+  const marks = keys.marksOf({ phone: 55, staff: true, age: 7 }, ['phone', 'staff', 'phone'])
+  const of = (buyer = 'ann', carried = marks) => lists.ofTicket({ buyer, marks: carried })
+  expect(of()).toBeUndefined()
+  lists.replace([entry('allow', 'claim', 'staff=true'), entry('deny', 'claim', 'age=7')])
+  expect([of(), of('ann', ''), of('ann', keys.marksOf({ staff: false }, ['staff']))]).toEqual([
+    'allow',
+    undefined,
+    undefined,
+  ])
+  lists.replace([entry('allow', 'claim', 'staff=true'), entry('deny', 'claim', 'phone=55')])
+  expect(of()).toBe('deny')
+  lists.replace([entry('allow', 'claim', 'phone=55'), entry('deny', 'buyer', 'ann')])
+  expect([of('ann'), of('bob')]).toEqual(['deny', 'allow'])
+  lists.replace([entry('deny', 'claim', 'phone=55', nowMs + 1_000)])
+  expect(of()).toBe('deny')
+  nowMs += 1_000
+  expect(of()).toBeUndefined()
+})
+
+test('a ticket has room for some claims only: those of the sale come first, and each fits', () => {
+  const keys = createHoldKeys('a secret of more than 16 bytes')
+  const names = Array.from({ length: 9 }, (_, n) => `${'claim'.repeat(4)}_x_${n}`)
+  const claims = { short: 1, ...Object.fromEntries(names.map(name => [name, 'x'])) }
+  const marks = keys.marksOf(claims, [...names, 'not-a-name', 'toString', 'short'])!
+  expect(marks.length).toBeLessThanOrEqual(160)
+  expect(marksIn(marks).map(({ name }) => name)).toEqual([...names.slice(0, 3), 'short'])
 })

@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts'
 import type { AccessEntry } from '../domain/access-entry.ts'
 import { type BuyerId, isBuyerId } from '../domain/ids.ts'
 import { AddressRanges } from './client-address.ts'
+import { type HoldKeys, marksIn } from './hold-keys.ts'
 
 type Access = AccessEntry['kind'] | undefined
 type Claims = Readonly<Record<string, unknown>>
@@ -19,15 +20,20 @@ const REMEMBERED_MAX = 65_536
 
 export class AccessLists {
   readonly #clock: Clock
+  readonly #keys: Pick<HoldKeys, 'markOf'> | undefined
   #ranges = new AddressRanges<AccessEntry>()
   #named = new Map<string, AccessEntry[]>()
   #claims: readonly string[] = []
+  /** Claims, as tickets carry them. */
+  #marks = new Map<string, AccessEntry[]>()
   #byAddress = 0
   /** With the moment from which on it has to be judged anew. */
   readonly #remembered = new Map<string, { readonly access: Access; readonly untilMs: number }>()
 
-  constructor(clock: Clock) {
+  /** @param keys without them tickets carry no claims */
+  constructor(clock: Clock, keys?: Pick<HoldKeys, 'markOf'>) {
     this.#clock = clock
+    this.#keys = keys
   }
 
   /** Are claims asked about at all? Reading them costs something. */
@@ -35,9 +41,15 @@ export class AccessLists {
     return this.#claims.length > 0
   }
 
+  /** The names of claims that there are entries for. */
+  get claims(): readonly string[] {
+    return this.#claims
+  }
+
   replace(entries: readonly AccessEntry[]): void {
     this.#ranges = new AddressRanges()
     this.#named = new Map()
+    this.#marks = new Map()
     this.#remembered.clear()
     this.#byAddress = 0
     for (const entry of entries) {
@@ -48,6 +60,8 @@ export class AccessLists {
       }
       const name = nameOf(entry.subject, entry.value)
       this.#named.set(name, [...(this.#named.get(name) ?? []), entry])
+      const mark = entry.subject === 'claim' ? this.#markOf(entry.value) : undefined
+      if (mark !== undefined) this.#marks.set(mark, [...(this.#marks.get(mark) ?? []), entry])
     }
     const claims = entries.filter(({ subject }) => subject === 'claim').map(({ value }) => value.split('=', 1)[0]!)
     this.#claims = [...new Set(claims)]
@@ -71,10 +85,24 @@ export class AccessLists {
     return this.#named.size === 0 ? undefined : this.#ofName('buyer', buyer)
   }
 
+  /** Of the buyer that a verified ticket names, and of the claims that it carries. */
+  ofTicket({ buyer, marks }: { readonly buyer: BuyerId; readonly marks?: string | undefined }): Access {
+    const ofBuyer = this.ofBuyer(buyer)
+    if (this.#marks.size === 0 || marks === undefined || ofBuyer === 'deny') return ofBuyer
+    const nowMs = this.#clock.now()
+    const found = marksIn(marks).flatMap(({ mark }) => this.#marks.get(mark)?.filter(one => isLive(one, nowMs)) ?? [])
+    return judge(found) ?? ofBuyer
+  }
+
   /** @param claims of a verified token */
   ofClaims(claims: Claims): Access {
     const found = this.#claims.map(name => this.#ofName('claim', `${name}=${String(claims[name])}`))
     return found.find(access => access === 'deny') ?? found.find(access => access === 'allow')
+  }
+
+  #markOf(value: string): string | undefined {
+    const at = value.indexOf('=')
+    return this.#keys?.markOf(value.slice(0, at), value.slice(at + 1))
   }
 
   #ofName(subject: 'buyer' | 'claim', value: string): Access {

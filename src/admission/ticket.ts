@@ -49,7 +49,7 @@ const FIELDS_SIGNED = 8
 const MAC_LENGTH = 43
 const TICKET_LENGTH_MAX = 1024
 /** Beside the longest buyer it fits into a ticket. */
-const MARKS_LENGTH_MAX = 160
+export const MARKS_LENGTH_MAX = 160
 const BLOCK_BYTES = 64
 export const BINDING_LENGTH_MAX = 64
 /** A ticket's characters and its binding, and their lengths of up to four digits with their two marks. */

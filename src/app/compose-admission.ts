@@ -27,7 +27,8 @@ export function composeAdmission(context: ProcessContext, redis: RedisConnection
   const { config, log, clock, random, meters } = context
   const secret = (name: string) => ownSecret(config, random, name)
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
-  const lists = new AccessLists(clock)
+  const keys = createHoldKeys(secret('hold-keys'))
+  const lists = new AccessLists(clock, keys)
   const isEdge = config.roles.includes('edge')
   const sharing = isEdge ? composeSharing(context, redis) : undefined
   const challenges = createChallenges({
@@ -42,7 +43,7 @@ export function composeAdmission(context: ProcessContext, redis: RedisConnection
     ...context,
     shared: redis && createRedisHoldCounts({ connection: redis, clock }),
     own: new MemoryHoldCounts(clock),
-    keys: createHoldKeys(secret('hold-keys')),
+    keys,
     defaults: config.holds,
   })
   context.messages.listen({ orderChanged: order => budget.orderChanged(order), saleChanged() {} })

@@ -199,6 +199,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     asks,
     health: parts.health,
     refusals,
+    abuseClaims: config.abuseClaims,
     risk,
     parcelDesk: createParcelDesk(context),
     feed: { ...context, watch: eventWatch },

@@ -98,6 +98,8 @@ export interface EdgeContext {
   /** The shop's own judgement; undefined: it is not asked. */
   readonly risk: Pick<Risk, 'ask' | 'isResting'> | undefined
   readonly lists: AccessLists
+  /** Claims of the shop's token that are shown to operators, and that they may keep out. */
+  readonly abuseClaims: readonly string[]
   readonly budget: Pick<HoldBudget, 'limitsOf' | 'marksOf' | 'take' | 'settle'>
   readonly parcels: Pick<Parcels, 'of' | 'changeContact'>
   readonly parcelDesk: Pick<ParcelDesk, 'keep' | 'read'>

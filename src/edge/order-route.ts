@@ -107,7 +107,7 @@ export class OrderRoute {
     if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
       return this.#refused('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id, request)
     // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
-    const access = lists.ofBuyer(claims.buyer)
+    const access = lists.ofTicket(claims)
     if (access === 'deny') return this.#refused('denied', plainProblem('denied'), live.sale.id, request)
     const tooOften = access === 'allow' ? undefined : orderLimits.admitBuyer(claims.buyer, live.item.id)
     if (!(tooOften instanceof Promise)) return this.#orderBy(request, live, claims, tooOften)
@@ -154,7 +154,7 @@ export class OrderRoute {
     const { sell, budget, lists } = this.#edge
     const { buyer, attempt, marks } = claims
     const limits = budget.limitsOf(live.sale)
-    if (limits === undefined || lists.ofBuyer(buyer) === 'allow')
+    if (limits === undefined || lists.ofTicket(claims) === 'allow')
       return this.#answer(await takeOrder(sell, live, { buyer, attempt, quantity }), live.sale.id, parcel)
     const ask = { buyer, attempt, quantity, marks, network: this.#networkOf(request) }
     const held = await budget.take(live, limits, ask)

@@ -240,7 +240,8 @@ async function giveOrRefuse(
   const answer = await answerBy(outcome, {
     given({ terms: { attempt, notBeforeMs, ...terms } }) {
       const expiresAtMs = Math.min(terms.expiresAtMs, ticketEndsMs)
-      const marks = edge.budget.marksOf(found, () => edge.identity.claims(exchange.request))
+      const watched = [...edge.abuseClaims, ...edge.lists.claims]
+      const marks = edge.budget.marksOf(found, () => edge.identity.claims(exchange.request), watched)
       const claims = { sale, item, buyer, attempt, notBeforeMs, expiresAtMs, marks }
       const ticket = edge.tickets.issue(claims, edge.ticketBinding?.given(exchange.request))
       const [notBefore, expiresAt] = [toRfc3339(notBeforeMs), toRfc3339(expiresAtMs)]

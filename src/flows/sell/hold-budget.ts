@@ -99,10 +99,14 @@ export class HoldBudget {
     return counts === undefined ? undefined : limits
   }
 
-  /** What a ticket of this sale says of its buyer's claims. */
-  marksOf({ holds }: Sale, claims: () => Readonly<Record<string, unknown>>): string | undefined {
-    const names = Object.keys(holds?.perClaim ?? {})
-    return names.length === 0 ? undefined : this.#parts.keys.marksOf(claims(), names)
+  /** What a ticket of this sale says of its buyer's claims. @param others that operators may keep out */
+  marksOf(
+    { holds }: Sale,
+    claims: () => Readonly<Record<string, unknown>>,
+    others: readonly string[] = [],
+  ): string | undefined {
+    const names = new Set([...Object.keys(holds?.perClaim ?? {}), ...others])
+    return names.size === 0 ? undefined : this.#parts.keys.marksOf(claims(), names)
   }
 
   /** Undefined: a subject has no room. */
@@ -265,7 +269,8 @@ export class HoldBudget {
   #remember(live: LiveItem, { network, marks, attempt }: HoldAsk, order: OrderId): void {
     const limits = this.limitsOf(live.sale) ?? {}
     const forMs = payMs(live, attempt) + afterMs(limits, live) + 2 * LATE_MS
-    const origin = { network: network ?? '', marks: marksIn(marks).map(one => one.mark) }
+    const limited = marksIn(marks).filter(({ name }) => limits.perClaim?.[name] !== undefined)
+    const origin = { network: network ?? '', marks: limited.map(one => one.mark) }
     this.#origins.push({ order, item: live.item.id, ...origin, forMs })
     if (this.#origins.length > WAITING_MAX) this.#origins.shift()
   }
