@@ -12,12 +12,14 @@ import { askersOf } from '../client/buyers.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
 import { runOpenLoop } from '../client/open-loop.ts'
 import { orderRequest } from '../client/request-bytes.ts'
+import { cpuMicros } from '../cores.ts'
 import { BUYER_JWT_SECRET, type ItemOnSale } from '../servers/stampede.ts'
 
 const UNITS = 1
 const BUYERS = 5_000
 const FLOODERS = 5_000
 const ASKED_BEFORE = 40_000
+const ASKED_BEFORE_MS_MAX = 60_000
 const FLOOD_PER_S = 1_000
 const FLOOD_CONNECTIONS = 16
 const HOUR_MS = 3_600_000
@@ -54,7 +56,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
   await runClosedLoop({
     target: stampede.target,
     connections: FLOOD_CONNECTIONS,
-    forMs: Number.POSITIVE_INFINITY,
+    forMs: ASKED_BEFORE_MS_MAX,
     clock,
     next,
   })
@@ -62,6 +64,28 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
   const askers = (name: string) =>
     askersOf({ name, server: stampede, clock, connections, requests, status: SOLD_OUT, unexpected })
   let made = 0
+  const spent = { flooded: { micros: 0, answers: 0 }, alone: { micros: 0, answers: 0 } }
+  const begun = new Set<string>()
+  /** Reads what the server's CPU spent on a round, whatever else this machine does. The first round warms up. */
+  const measured = (name: keyof typeof spent, contestant: Contestant): Contestant => ({
+    ...contestant,
+    async prepare(forMs) {
+      const load = await contestant.prepare(forMs)
+      return async () => {
+        const isFirst = !begun.has(name)
+        begun.add(name)
+        const before = cpuMicros(stampede.pid, false) ?? 0
+        const result = await load()
+        if (isFirst) {
+          made = 0
+          return result
+        }
+        spent[name].micros += (cpuMicros(stampede.pid, false) ?? 0) - before
+        spent[name].answers += result.answers
+        return result
+      }
+    },
+  })
   const flooded = askers('flooded')
   const subject: Contestant = {
     ...flooded,
@@ -87,11 +111,16 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       }
     },
   }
+  const settings: Record<string, unknown> = { floodPerSecond: FLOOD_PER_S }
   return {
-    subject,
-    references: [askers('alone')],
-    settings: { floodPerSecond: FLOOD_PER_S },
+    subject: measured('flooded', subject),
+    references: [measured('alone', askers('alone'))],
+    settings,
     async check() {
+      const { flooded, alone } = spent
+      const askMicros = (flooded.micros - (flooded.answers * alone.micros) / alone.answers) / made
+      settings.cpuMicrosPerAsk = Math.round(askMicros)
+      settings.partOfACore = Math.round(askMicros * FLOOD_PER_S) / 1e6
       if (made === 0) unexpected.add('the flood: no challenge was made')
       return { violations: [...unexpected] }
     },

@@ -22,6 +22,8 @@ const HEADERS: Partial<Record<ProblemCode, Headers>> = {
 }
 
 const prepared = new Map<ProblemCode, Response>()
+/** Of answers with details. */
+const ownHeaders = new Map<ProblemCode, Headers>()
 
 /** A refusal without details: the cheapest answer. The copies share the body of the prepared one, which is never sent. */
 export function plainProblem(code: ProblemCode): Response {
@@ -38,10 +40,20 @@ export function problem(
   code: ProblemCode,
   options: { readonly detail?: string; readonly more?: Fields; readonly headers?: Headers } = {},
 ): Response {
+  const own = headersOf(code)
   return new Response(bodyOf(code, options.detail, options.more), {
     status: PROBLEMS[code].status,
-    headers: { ...UNRENDERED, ...(HEADERS[code] ?? PROBLEM_HEADERS), ...options.headers },
+    headers: options.headers === undefined ? own : { ...own, ...options.headers },
   })
+}
+
+function headersOf(code: ProblemCode): Headers {
+  let known = ownHeaders.get(code)
+  if (known === undefined) {
+    known = { ...UNRENDERED, ...(HEADERS[code] ?? PROBLEM_HEADERS) }
+    ownHeaders.set(code, known)
+  }
+  return known
 }
 
 /** `rate_limited`, with the limit and when to ask again. */
