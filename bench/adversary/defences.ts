@@ -6,6 +6,8 @@ interface Defence {
   readonly name: string
   readonly what: string
   readonly env?: (hookUrl: string) => Readonly<Record<string, string>>
+  /** Settings without it, where it is on unless it is switched off. */
+  readonly without?: Readonly<Record<string, string>>
   readonly terms?: (plan: Plan) => Readonly<Record<string, unknown>>
 }
 
@@ -29,6 +31,7 @@ export const DEFENCES: readonly Defence[] = [
     name: 'limits',
     what: 'RATE_PER_ADDRESS=300/1s (an office presses together), RATE_PER_BUYER=5/1s, networks 20 times as much',
     env: () => ({ RATE_PER_ADDRESS: '300/1s', RATE_PER_BUYER: '5/1s' }),
+    without: { RATE_PER_ADDRESS: 'off', RATE_PER_BUYER: 'off' },
   },
   {
     name: 'risk hook',

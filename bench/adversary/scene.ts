@@ -32,7 +32,10 @@ export async function openScene(on: ReadonlySet<string>, plan: Plan, clock: Cloc
     const dataDir = playground.dataDir()
     const server = await Stampede.start(playground, {
       dataDir,
-      env: Object.assign({ TRUSTED_PROXIES: '127.0.0.1' }, ...chosen.map(({ env }) => env?.(hook.url))),
+      env: Object.assign(
+        { TRUSTED_PROXIES: '127.0.0.1' },
+        ...DEFENCES.map(({ name, env, without }) => (on.has(name) ? env?.(hook.url) : without)),
+      ),
     })
     const url = await nginxBefore(playground, new URL(server.url()).host)
     const till = new Till(() => server.url())
