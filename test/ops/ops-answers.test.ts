@@ -347,6 +347,6 @@ test('one is one in English', () => {
   expect(en.stockDone('Pot', '-11')).toBe('“Pot”: -11 units.')
   expect(en.pageShown('1', '1')).toBe('Page 1 · 1 order')
   expect(en.reconciledFound('1', '0')).toBe('1 difference, 0 repairs')
-  expect(en.trouble.unsettled.title('', '1')).toBe('1 reservation waits for the ledger')
+  expect(en.trouble.unsettled.title('', '1')).toBe('1 reservation waits for the database')
   expect(en.trouble.refunds_stuck.title('', '2')).toBe('2 refunds are not going through')
 })

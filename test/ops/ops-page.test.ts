@@ -325,7 +325,7 @@ test('finds orders by buyer and number, pages, gives them as CSV, cancels and re
   expect(await confirm(page, 'cancel')).toContain(ada.id)
   await page.locator('.badge-order-closed').waitFor()
   expect((await till.order(ada.id)).reason).toBe('cancelled')
-  await page.getByText('order.cancel').waitFor()
+  await page.locator('.history').getByText('Cancelled the order').waitFor()
 
   await page.goto(`${desk.shop.url()}/ops/orders/${bob.id}`)
   // A part first, typed as people do; what is no amount is refused on the spot, what is too much by the server.

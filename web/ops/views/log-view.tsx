@@ -3,8 +3,10 @@
 import { useState } from 'preact/hooks'
 import { formatCount, formatTime } from '../format.ts'
 import { readLog } from '../log-book.ts'
+import { meaningOf, rawDetails } from '../log-meaning.ts'
 import type { LogLine } from '../shapes.ts'
 import { store } from '../store.ts'
+import { logWords } from '../words/log.ts'
 import { words } from '../words.ts'
 import { useEvery } from './controls/hooks.ts'
 
@@ -66,19 +68,35 @@ export function LogLines({ lines, within }: LogLinesProps) {
               <time dateTime={line.at}>{formatTime(line.at)}</time>
             </td>
             <td dir="auto">{line.by}</td>
-            <td>
-              <code>{line.action}</code>
-            </td>
+            <td>{logWords().actions[line.action] ?? line.action}</td>
             <td class="long">
               <About line={line} within={within} />
             </td>
             <td class="line-details long" dir="auto">
-              {describe(line.details)}
+              <Meaning line={line} />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
+  )
+}
+
+/** In words; the name of the action and what is stored stand behind it, for who reads the log by program too. */
+function Meaning({ line }: { readonly line: LogLine }) {
+  const said = meaningOf(
+    line,
+    store.sales?.find(sale => sale.id === line.sale),
+  )
+  const raw = rawDetails(line.details)
+  return (
+    <>
+      {said !== '' && <span>{said} </span>}
+      <details class="raw">
+        <summary>{logWords().raw}</summary>
+        <code>{line.action}</code> {raw !== said && raw}
+      </details>
+    </>
   )
 }
 
@@ -99,12 +117,4 @@ function About({ line, within }: { readonly line: LogLine; readonly within: stri
       {sale?.name ?? `${text.saleWord} ${line.sale}`}
     </a>
   )
-}
-
-/** `delta: 5, reason: more`; nested values as JSON. */
-function describe(details: unknown): string {
-  if (typeof details !== 'object' || details === null) return ''
-  return Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ')
 }

@@ -15,7 +15,7 @@ const reasons: Record<RefusalReason, string> = {
 
 const en = {
   title: 'Turned away',
-  note: 'Requests that limits, lists, the risk check, tickets and challenges refused in the last minutes, on all edges. What was sold out or too early is not counted here.',
+  note: 'Requests that limits, lists, the risk check, tickets and challenges refused in the last minutes, on all servers. What was sold out or too early is not counted here.',
   none: 'None was turned away',
   noneNote: 'In the last ten minutes no rule has refused a request.',
   since: (time: string) => `Since ${time}`,
@@ -34,7 +34,7 @@ const en = {
   denyOf: (what: string) => `Keep out ${what}`,
   denyTitle: 'Keep it out for two hours?',
   denyWhat: (what: string) =>
-    `${what} gets “denied” on every edge within a second, for two hours. Other buyers may share it. An order that a buyer holds stays the buyer’s.`,
+    `${what} gets “denied” on every server within a second, for two hours. Other buyers may share it. An order that a buyer holds stays the buyer’s.`,
   done: (what: string) => `${what} is kept out for two hours.`,
   entryReason: 'from the counts of those turned away',
   risk: {

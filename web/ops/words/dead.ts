@@ -20,7 +20,7 @@ const en = {
   retryOf: (id: string) => `Try again: dead letter ${id}`,
   retryTitle: 'Try to place it again?',
   retryWhat:
-    'It is placed as a worker would do it. If the gate it was reserved at has been built anew since, the order is born closed.',
+    'It is placed as it would have been then. If the stock was loaded anew since, the order is written as closed.',
   retried: (id: string) => `Dead letter ${id} was tried again; its orders are shown.`,
 }
 
@@ -43,7 +43,7 @@ const zh: DeadWords = {
   retry: '重试',
   retryOf: id => `重试：死信 ${id}`,
   retryTitle: '再次尝试落单？',
-  retryWhat: '将按工作进程的方式落单。如果预留所在的闸门此后已重建，订单会直接以“已关闭”写入。',
+  retryWhat: '将按当时的方式落单。如果此后库存已重新装入，订单会直接以“已关闭”写入。',
   retried: id => `已重试死信 ${id}，其订单已显示。`,
 }
 

@@ -99,12 +99,12 @@ export const en = {
         'Pause the sale to prevent further damage, then reconcile. If the problem remains, keep the server’s log and investigate.',
     },
     inconsistent: {
-      title: () => 'Gate and ledger do not agree',
+      title: () => 'The stock that is sold from and the database do not agree',
       advice:
         'Reconcile: differences are found and repaired. If this happens again, pause the sale and read the reports.',
     },
     ledger_away: {
-      title: () => 'The ledger (PostgreSQL) does not answer',
+      title: () => 'The database (PostgreSQL) does not answer',
       advice: 'Nothing is sold and nothing is lost until it answers. Restore the database; the sale resumes by itself.',
     },
     unready: {
@@ -116,18 +116,18 @@ export const en = {
       advice: 'Synchronise both with NTP. The item is not sold until they agree.',
     },
     withdrawn: {
-      title: () => 'An item is off sale: its gate is being rebuilt',
+      title: () => 'An item is off sale for a moment: its stock is loaded anew',
       advice: 'It returns by itself. If it does not within a minute, press “Warm now”.',
     },
     door_shut: {
-      title: () => 'An item’s door is shut: it can’t be sold',
+      title: () => 'An item is shut: it can’t be sold',
       advice:
         'It stays shut while Redis is unreachable. Restore Redis with its data: the item is on sale again soon after. If the data is lost, ' +
-        'let the ledger sell it: POST /api/admin/sales/{sale}/items/{item}/door with {"door":"ledger"}. Buyers who were last told “reserved” may then be refused.',
+        'let the database sell it: POST /api/admin/sales/{sale}/items/{item}/door with {"door":"ledger"}. Buyers who were last told “reserved” may then be refused.',
     },
     unsettled: {
-      title: (_, count) => `${counted(count, 'reservation waits', 'reservations wait')} for the ledger`,
-      advice: 'They settle by themselves when the ledger answers. If it answers and they remain, reconcile.',
+      title: (_, count) => `${counted(count, 'reservation waits', 'reservations wait')} for the database`,
+      advice: 'They settle by themselves when the database answers. If it answers and they remain, reconcile.',
     },
     provider_silent: {
       title: (which, count) =>
@@ -164,7 +164,7 @@ export const en = {
     },
     indexes_missing: {
       title: (_, count) =>
-        `${counted(count, 'index is', 'indexes are')} missing: lists and audits are slow on a large ledger`,
+        `${counted(count, 'index is', 'indexes are')} missing: lists and audits are slow on a large database`,
       advice:
         'The leader builds them, one by one, while orders are placed. Keep it running; its log says how far it is. docs/operating.md says what may hold it up.',
     },
@@ -178,8 +178,9 @@ export const en = {
         'Too many wrong tokens came from one address; no token is checked there for a minute. Deny the address in the proxy. If it is your own, correct the token that a program sends.',
     },
     limits_differ: {
-      title: which => `Edges have different rate limits: ${which}`,
-      advice: 'Give every edge the same RATE_ settings. Until then an address or buyer is limited at some edges only.',
+      title: which => `Servers have different rate limits: ${which}`,
+      advice:
+        'Give every server the same RATE_ settings. Until then an address or buyer is limited at some of them only.',
     },
     pages_behind: {
       title: which => `Pages of sales are older than they should be: ${which}`,
@@ -211,7 +212,7 @@ export const en = {
     warm: {
       button: 'Warm now',
       title: name => `Warm “${name}” now?`,
-      what: 'The gate loads the units now instead of shortly before the opening. Buyers can get tickets from now on. The opening time stays.',
+      what: 'The units are made ready for the rush now instead of shortly before the opening. Buyers can get tickets from now on. The opening time stays.',
       done: name => `“${name}” is warmed up.`,
     },
     pause: {
@@ -241,7 +242,7 @@ export const en = {
     reconcile: {
       button: 'Reconcile',
       title: name => `Reconcile “${name}”?`,
-      what: 'Gate, ledger and payments are compared, and differences are repaired. The sale continues; an item that has to be rebuilt is off sale for a moment.',
+      what: 'Stock, orders and payments are compared, and differences are repaired. The sale continues; an item whose stock has to be loaded anew is off sale for a moment.',
       done: name => `“${name}” is reconciled.`,
     },
   } as Readonly<Record<SaleAction, Asked>>,
@@ -274,7 +275,7 @@ export const en = {
   selling: {
     selling: 'selling',
     ready: 'ready, not selling now',
-    withdrawn: 'being rebuilt',
+    withdrawn: 'loaded anew',
     shut: 'shut: not sold',
     skewed: 'clock skew',
     away: 'not loaded',
@@ -283,7 +284,7 @@ export const en = {
   changeStock: 'Change stock',
 
   funnel: 'Funnel',
-  funnelNote: (time: string) => `This sale, over all processes, since ${time}.`,
+  funnelNote: (time: string) => `This sale, over all servers, since ${time}.`,
   steps: {
     asked: 'Order requests',
     limited: 'Rate limited',
@@ -295,8 +296,8 @@ export const en = {
   } as Readonly<Record<FunnelStep, string>>,
   requests: 'Requests per second',
   latency: 'Latency',
-  queueDepth: 'Queue before the gate',
-  lastMinutes: 'Last five minutes, this server process, buyers’ calls only',
+  queueDepth: 'Requests waiting',
+  lastMinutes: 'Last five minutes, this server, buyers’ calls only',
   waitingForFigures: 'Waiting for the first figures…',
 
   reconciliation: 'Reconciliation',
@@ -368,7 +369,10 @@ export const en = {
   reason: 'Reason, for the log',
   change: 'Change',
   stockDone: (name: string, taken: string) => `“${name}”: ${counted(taken, 'unit', 'units')}.`,
-  stockShort: (missing: string) => `${counted(missing, 'unit', 'units')} could not be removed: already sold.`,
+  stockShort: (missing: string) => `${missing} could not be taken: already sold.`,
+  stockShortOf: (missing: string, left: string, sold: string, held: string) =>
+    `${missing} could not be taken: ${left} ${left === '1' ? 'was' : 'were'} left, ${sold} ${sold === '1' ? 'is' : 'are'} sold${held === '0' ? '' : `, ${held} held unpaid`}.`,
+  stockNow: (left: string, sold: string, held: string) => `Now ${left} left, ${sold} sold, ${held} held unpaid.`,
 
   ordersOf: (name: string) => `Orders of “${name}”`,
   search: 'Buyer or order number',

@@ -4,7 +4,7 @@ import { words } from '../words.ts'
 
 const en = {
   title: 'Lists',
-  note: 'Who is kept out, and who is let in past limits and challenges. In force on every edge within a second; an order that a buyer holds stays the buyer’s.',
+  note: 'Who is kept out, and who is let in past limits and challenges. In force on every server within a second; an order that a buyer holds stays the buyer’s.',
   none: 'The list is empty',
   noneNote: 'No address, buyer or claim is kept out or let in.',
   add: 'Add to the list',
@@ -26,7 +26,7 @@ const en = {
   remove: 'Remove',
   removeOf: (value: string) => `Remove ${value} from the list`,
   removeTitle: 'Take it off the list?',
-  removeWhat: (value: string) => `${value} is then treated like all others, on every edge within a second.`,
+  removeWhat: (value: string) => `${value} is then treated like all others, on every server within a second.`,
   added: (value: string) => `${value} is on the list.`,
   removed: (value: string) => `${value} is off the list.`,
 }

@@ -70,11 +70,11 @@ export const zh: Words = {
       advice: '先暂停活动以防问题扩大，再对账。如果问题仍在，请保留日志并人工排查。',
     },
     inconsistent: {
-      title: () => '闸门与账本不一致',
-      advice: '请对账：系统会比对闸门与账本并修复差异。如果再次出现，请暂停活动并查看报告。',
+      title: () => '正在出售的库存与数据库不一致',
+      advice: '请对账：系统会逐一核对并修复差异。如果再次出现，请暂停活动并查看报告。',
     },
     ledger_away: {
-      title: () => '账本（PostgreSQL）没有应答',
+      title: () => '数据库（PostgreSQL）没有应答',
       advice: '恢复之前不会售出，也不会丢失任何订单。请恢复数据库，活动会自动继续。',
     },
     unready: {
@@ -86,18 +86,18 @@ export const zh: Words = {
       advice: '请用 NTP 校准两者。时钟一致之前，该商品不会出售。',
     },
     withdrawn: {
-      title: () => '有商品暂停出售：闸门正在重建',
+      title: () => '有商品暂停出售：正在重新装入库存',
       advice: '它会自动恢复。如果一分钟内没有恢复，请点“立即预热”。',
     },
     door_shut: {
-      title: () => '有商品的通道已关闭：无法出售',
+      title: () => '有商品已关闭：无法出售',
       advice:
-        'Redis 无法连接时通道保持关闭。请连同数据一起恢复 Redis，商品随后会重新出售。如果数据已经丢失，可以改由账本出售：' +
+        'Redis 无法连接时保持关闭。请连同数据一起恢复 Redis，商品随后会重新出售。如果数据已经丢失，可以改由数据库出售：' +
         'POST /api/admin/sales/{sale}/items/{item}/door，内容为 {"door":"ledger"}。此后，最后收到“已预留”的买家可能被拒绝。',
     },
     unsettled: {
-      title: (_, count) => `${count} 个预留正在等待账本`,
-      advice: '账本应答后会自动落账。如果账本正常而问题仍在，请对账。',
+      title: (_, count) => `${count} 个预留正在等待数据库`,
+      advice: '数据库应答后会自动完成。如果数据库正常而问题仍在，请对账。',
     },
     provider_silent: {
       title: (which, count) => `支付渠道 ${which} 没有应答（连续 ${count} 次）`,
@@ -141,8 +141,8 @@ export const zh: Words = {
         '同一地址发来过多错误令牌，一分钟内不再核对来自该地址的令牌。请在代理中封禁该地址；如果是自己的程序，请更正其令牌。',
     },
     limits_differ: {
-      title: which => `各 edge 的限流设置不同：${which}`,
-      advice: '请让所有 edge 使用相同的 RATE_ 设置。在此之前，同一地址或买家只在部分 edge 上受限。',
+      title: which => `各服务器的限流设置不同：${which}`,
+      advice: '请让所有服务器使用相同的 RATE_ 设置。在此之前，同一地址或买家只在部分服务器上受限。',
     },
     pages_behind: {
       title: which => `抢购页面未能更新：${which}`,
@@ -172,7 +172,7 @@ export const zh: Words = {
     warm: {
       button: '立即预热',
       title: name => `立即预热“${name}”？`,
-      what: '闸门现在就装入库存，而不是等到临近开始。买家从现在起可以领取凭证。开始时间不变。',
+      what: '现在就装入库存，而不是等到临近开始。买家从现在起可以领取凭证。开始时间不变。',
       done: name => `“${name}”已预热。`,
     },
     pause: {
@@ -202,7 +202,7 @@ export const zh: Words = {
     reconcile: {
       button: '对账',
       title: name => `对“${name}”进行对账？`,
-      what: '比对闸门、账本和支付，并修复差异。活动照常进行；需要重建的商品会短暂停售。',
+      what: '核对库存、订单和支付，并修复差异。活动照常进行；需要重新装入库存的商品会短暂停售。',
       done: name => `“${name}”对账完成。`,
     },
   },
@@ -219,7 +219,7 @@ export const zh: Words = {
   paid: '已付',
   unitsSum: (available, pending, paid, units) => `可售 ${available} + 占用 ${pending} + 已付 ${paid} = ${units}`,
   unitsWrong: (sum, units) => `合计为 ${sum}，而不是 ${units}`,
-  auditAway: '账本没有应答，暂时无法核对。',
+  auditAway: '数据库没有应答，暂时无法核对。',
   agrees: '库存一致',
   disagrees: '库存不一致',
   door: '通道',
@@ -243,7 +243,7 @@ export const zh: Words = {
   changeStock: '调整库存',
 
   funnel: '漏斗',
-  funnelNote: time => `本活动，所有进程合计，自 ${time} 起。`,
+  funnelNote: time => `本活动，所有服务器合计，自 ${time} 起。`,
   steps: {
     asked: '下单请求',
     limited: '被限流',
@@ -255,8 +255,8 @@ export const zh: Words = {
   },
   requests: '每秒请求数',
   latency: '延迟',
-  queueDepth: '闸门前排队',
-  lastMinutes: '最近五分钟，此服务器进程，仅买家请求',
+  queueDepth: '等待处理的请求',
+  lastMinutes: '最近五分钟，此服务器，仅买家请求',
   waitingForFigures: '正在等待首批数据…',
 
   reconciliation: '对账',
@@ -327,6 +327,9 @@ export const zh: Words = {
   change: '调整',
   stockDone: (name, taken) => `“${name}”：${taken} 件。`,
   stockShort: missing => `有 ${missing} 件无法移除：已经售出。`,
+  stockShortOf: (missing, left, sold, held) =>
+    `有 ${missing} 件无法移除：仅剩 ${left} 件，已售 ${sold} 件${held === '0' ? '' : `，占用未支付 ${held} 件`}。`,
+  stockNow: (left, sold, held) => `现在剩余 ${left} 件，已售 ${sold} 件，占用未支付 ${held} 件。`,
 
   ordersOf: name => `“${name}”的订单`,
   search: '买家或订单号',

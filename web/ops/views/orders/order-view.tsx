@@ -6,6 +6,7 @@ import { formatCount, formatMoney, formatTime } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import type { WholeOrder } from '../../shapes.ts'
 import { mayRun, notify, store } from '../../store.ts'
+import { logWords } from '../../words/log.ts'
 import { paymentWords } from '../../words/payments.ts'
 import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
@@ -78,7 +79,8 @@ export function OrderView({ id }: { readonly id: string }) {
           <ol class="history">
             {order.history.map((event, i) => (
               <li key={`${i}${event.at}`}>
-                <time dateTime={event.at}>{formatTime(event.at)}</time> <code>{event.what}</code>{' '}
+                <time dateTime={event.at}>{formatTime(event.at)}</time>{' '}
+                <span title={event.what}>{saidOf(event.what)}</span>{' '}
                 {event.by !== undefined && <span class="soft">{event.by}</span>}{' '}
                 {event.amount !== undefined && formatMoney(event.amount)}{' '}
                 {event.reason !== undefined && <span dir="auto">{event.reason}</span>}
@@ -197,4 +199,9 @@ function Payments({ order }: { readonly order: WholeOrder }) {
       )}
     </section>
   )
+}
+
+function saidOf(what: string): string {
+  const { actions, history } = logWords()
+  return history[what] ?? actions[what] ?? what
 }

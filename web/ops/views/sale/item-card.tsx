@@ -38,7 +38,7 @@ export function ItemCard({ sale, item, audit, at, liveItem, onDone }: ItemCardPr
       </div>
       {audit !== undefined && <Units audit={audit} at={at} />}
       {audit !== undefined && sale.state !== 'draft' && <Facts state={sale.state} audit={audit} liveItem={liveItem} />}
-      {asked && <StockDialog sale={sale} item={item} onDone={onDone} onClose={() => setAsked(false)} />}
+      {asked && <StockDialog sale={sale} item={item} audit={audit} onDone={onDone} onClose={() => setAsked(false)} />}
     </article>
   )
 }
@@ -102,17 +102,20 @@ function Facts({ state, audit, liveItem }: FactsProps) {
   ]
   return (
     <>
-      <dl class="facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
       <p class={audit.consistent ? 'agrees' : 'refused'} data-consistent={audit.consistent}>
         {audit.consistent ? `✓ ${text.agrees}` : `✗ ${text.disagrees}`}
       </p>
+      <details class="raw">
+        <summary>{text.details}</summary>
+        <dl class="facts">
+          {facts.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
     </>
   )
 }

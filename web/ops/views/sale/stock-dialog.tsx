@@ -5,7 +5,7 @@ import { call, newKey, type Unanswered } from '../../api.ts'
 import { formatCount } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import { fieldWrong } from '../../refusal.ts'
-import type { Item, Sale, StockChange } from '../../shapes.ts'
+import type { Audit, Item, Sale, StockChange } from '../../shapes.ts'
 import { notify } from '../../store.ts'
 import { words } from '../../words.ts'
 import { Dialog } from '../controls/dialog.tsx'
@@ -14,11 +14,12 @@ import { Field } from '../controls/field.tsx'
 interface StockProps {
   readonly sale: Sale
   readonly item: Item
+  readonly audit: Audit | undefined
   readonly onDone: () => void
   readonly onClose: () => void
 }
 
-export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
+export function StockDialog({ sale, item, audit, onDone, onClose }: StockProps) {
   const text = words()
   const [delta, setDelta] = useState('')
   const [reason, setReason] = useState('')
@@ -44,11 +45,17 @@ export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
     if (reply.kind !== 'ok') return reply
     const { taken, shortfall } = reply.body
     const done = text.stockDone(item.name, `${taken > 0 ? '+' : ''}${formatCount(taken)}`)
-    notify('done', shortfall > 0 ? `${done} ${text.stockShort(formatCount(shortfall))}` : done)
+    notify('done', shortfall > 0 ? `${done} ${shortOf(shortfall, -taken)}` : done)
     onDone()
     void readLog()
     return reply
   }
+  // As last read; who bought in the meantime is not in it.
+  const counts = audit && [audit.available, audit.paid, audit.pending].map(formatCount)
+  const shortOf = (missing: number, left: number) =>
+    counts === undefined
+      ? text.stockShort(formatCount(missing))
+      : text.stockShortOf(formatCount(missing), formatCount(left), counts[1]!, counts[2]!)
   const wrongOf = (field: string, failed: Unanswered | undefined) =>
     failed?.kind === 'refused' && failed.field === field ? fieldWrong(failed) : undefined
   return (
@@ -68,6 +75,7 @@ export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
             name="delta"
             value={delta}
             onInput={changed(setDelta)}
+            hint={counts && text.stockNow(counts[0]!, counts[1]!, counts[2]!)}
             wrong={notNumber ? text.badNumber : wrongOf('delta', failed)}
           />
           <Field
