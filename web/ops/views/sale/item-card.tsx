@@ -107,7 +107,7 @@ function Facts({ state, audit, liveItem }: FactsProps) {
       </p>
       <details class="raw">
         <summary>{text.details}</summary>
-        <dl class="facts">
+        <dl class="facts raw-facts">
           {facts.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
