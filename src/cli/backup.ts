@@ -1,12 +1,16 @@
 /** `stampede backup` and `stampede restore`: copies of an embedded ledger and its secrets, of a running server or of a stopped one. */
 
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { backupEmbedded, restoreEmbedded } from '../app/compose-ledger.ts'
 import { ConfigError, readConfigForTools } from '../app/config/config.ts'
-import { systemClock } from '../base/clock.ts'
+import { systemClock, toRfc3339 } from '../base/clock.ts'
 import { print, printJson, size } from './table.ts'
 
 const SHOW_EVERY_MS = 100
+/** In the data folder: when its last backup was finished, for the doctor. */
+export const BACKUP_NOTE = 'last-backup'
 
 export function addBackup(program: Command): void {
   program
@@ -20,6 +24,7 @@ export function addBackup(program: Command): void {
         'DATABASE_URL is set: that PostgreSQL is yours; back it up with its own tools (pg_basebackup, pg_dump)',
       )
       const done = await showing('copying', shown => backupEmbedded({ dataDir, to, ...shown }))
+      note(dataDir)
       if (json) return printJson(done)
       return print(`backup of the ${done.of} ledger in ${done.folder}: ${figuresOf(done)}`)
     })
@@ -36,6 +41,17 @@ export function addBackup(program: Command): void {
       if (json) return printJson(done)
       return print(`restored ${done.dataDir} as of ${done.takenAt}: ${figuresOf(done)}; start it with "stampede serve"`)
     })
+}
+
+/** A data folder that takes no note has its backup all the same. */
+function note(dataDir: string): void {
+  try {
+    writeFileSync(join(dataDir, BACKUP_NOTE), `${toRfc3339(systemClock.now())}\n`, { mode: 0o600 })
+  } catch {
+    process.stderr.write(
+      `stampede: ${dataDir} takes no note of it; "stampede doctor --live" will not know of this backup\n`,
+    )
+  }
 }
 
 function embeddedDataDir(refusal: string): string {

@@ -1,7 +1,7 @@
 /**
  * `stampede doctor`: is every part there, and set as it must be? One line for each check, and what to do about what it found.
  * Changes nothing that is in use: an embedded PostgreSQL that does not run is started for a moment, on its own data, or on a new temporary
- * folder when there is no data yet. With `--live` it asks whether real buyers may pay, too (`live.ts`). Exit code 1 when something keeps a sale from being safe. With `--plan` it checks nothing and says what
+ * folder when there is no data yet. With `--live` it asks whether real buyers may come, too (`live*.ts`). Exit code 1 when something keeps a sale from being safe. With `--plan` it checks nothing and says what
  * to run (`plan.ts`).
  */
 
@@ -16,6 +16,9 @@ import { card, print, printJson, table } from '../table.ts'
 import { bad, type Finding, good, odd, SILENT } from './finding.ts'
 import { checkLedger } from './ledger.ts'
 import { checkLive } from './live.ts'
+import { checkBackups } from './live-backups.ts'
+import { checkFront } from './live-front.ts'
+import { checkShop } from './live-settings.ts'
 import { checkDisk, checkOpenFiles, checkRuntime, checkSecrets } from './machine.ts'
 import { explainPlan, readPlan } from './plan.ts'
 import { checkRedis } from './redis.ts'
@@ -27,7 +30,7 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description('check that everything is there and set as it must be, and say what to do')
     .option('--plan <numbers...>', 'units and buyers of a sale: say what to run for it, and check nothing')
-    .option('--live', 'may real buyers pay? asks the payment providers and this shop’s own public address too')
+    .option('--live', 'may real buyers come? asks the payment providers and this shop’s own public address too')
     .option('--json', 'print JSON')
     .action(async (options: { plan?: readonly string[]; live?: boolean; json?: boolean }) => {
       if (options.plan !== undefined) {
@@ -84,7 +87,12 @@ async function examineLive(config: Config): Promise<readonly Finding[]> {
     return []
   })
   try {
-    return await checkLive(config, providers, systemClock)
+    return [
+      ...(await checkLive(config, providers, systemClock)),
+      ...(await checkFront({ publicUrl: config.publicUrl, clock: systemClock })),
+      ...checkShop(config),
+      await checkBackups(config, systemClock),
+    ]
   } finally {
     for (const provider of providers) await provider.stop?.()
   }
