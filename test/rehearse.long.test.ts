@@ -35,3 +35,10 @@ for (const connections of ['4000', '10000']) {
     expect(pages.some(name => name.endsWith('.html'))).toBe(true)
   }, 300_000)
 }
+
+test('5,000 buyers in a waiting line: green, everybody is told, and nobody is let in before one ahead', async () => {
+  const { code, err, told } = await rehearse('--line', 'auto', '--buyers', '5000', '--units', '1000', '--no-constant')
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
+  console.log(`  ${told.sentence}; let in ${told.line.letIn}, ${told.line.letInPerSecond} a second`)
+  expect(told).toMatchObject({ verdict: 'green', unexpected: {}, buyers: { answered: 5000 } })
+}, 300_000)

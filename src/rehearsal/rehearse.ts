@@ -67,7 +67,7 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   try {
     if (constant !== undefined) await orNone(warmUpClient(constant.url, buyers, clock, stop))
     const nowMs = clock.elapsed() + connected.serverMsAtZero
-    const sale = await connected.operator.create(units, shards, nowMs, nowMs + ANNOUNCED_AHEAD_MS)
+    const sale = await connected.operator.create(units, shards, nowMs, nowMs + ANNOUNCED_AHEAD_MS, options.line)
     return await new Run(options, { ...parts, ...connected, sale, startedMs: nowMs }, constant).play()
   } finally {
     await constant?.stop()
@@ -75,8 +75,9 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
 }
 
 /** Compared is only a server on this machine, and only with a crowd that clicks within seconds: a slower one shows no speed, and would come twice. */
-function saysSomething({ server, fault, shape, buyers, seed, noConstant }: RehearsalOptions): boolean {
-  if (noConstant === true || fault !== undefined || targetOf(server.url).note !== undefined) return false
+function saysSomething({ server, fault, shape, buyers, seed, noConstant, line }: RehearsalOptions): boolean {
+  if (noConstant === true || line !== undefined || fault !== undefined || targetOf(server.url).note !== undefined)
+    return false
   return arrivals(shape, buyers, seededRandom(seed)).every(atMs => atMs <= COMPARED_MS_MAX)
 }
 
@@ -207,7 +208,8 @@ class Run {
     const random = seededRandom(seed)
     const arrivalsMs = arrivals(shape, buyers, random)
     const wishes = { ...credentials, item: sale.item, mix, arrivalsMs, openMs, tally, limits }
-    const crowd = new Crowd({ clock, random, pool, botPool, requests, ...wishes })
+    const hasLine = this.#options.line !== undefined
+    const crowd = new Crowd({ clock, random, pool, botPool, requests, hasLine, ...wishes })
     this.#crowd = crowd
     this.#board.show('waiting', buyers, buyers)
     await clock.sleep(openMs - FIRST_CLICK_MS - clock.elapsed(), stop)
@@ -218,6 +220,8 @@ class Run {
     await killing
     if (pool.gone) throw new Fault('server_away', 'the server went away in the middle of the rehearsal')
     await this.#sellReturned(crowd)
+    const outOfOrder = crowd.line?.outOfOrder() ?? 0
+    for (let i = 0; i < outOfOrder; i++) tally.surprise('let in before a buyer who stood ahead')
     notes.push(...reservedNote(tally))
     if (!crowd.buyers.checkout.canPay) notes.push('The server does not offer the sandbox, so no buyer paid.')
   }
@@ -240,7 +244,8 @@ class Run {
     }
     const { buyerSecret: secret } = this.#options.server
     const shop = secret === undefined ? undefined : { secret, now: serverNow }
-    const credentials = await signIn({ pool, requests, clock, stop }, names, shop, progress)
+    const hasLine = this.#options.line !== undefined
+    const credentials = await signIn({ pool, requests, clock, stop }, names, shop, progress, hasLine)
     this.#opensAtMs = await openSoon(FIRST_CLICK_MS + OPENING_MS_SPARE, serverNow, toMs =>
       operator.moveOpening(sale.sale, toMs),
     )
@@ -267,7 +272,7 @@ class Run {
       const { available } = await this.#audits.untilQuiet(operator, quietMsMax, watch, stop)
       watch()
       if (available === 0 || stop.aborted) return
-      if (crowd.buyers.comeBack(available * COME_BACK_PER_UNIT) === 0) return
+      if (crowd.comeBack(available * COME_BACK_PER_UNIT) === 0) return
       await crowd.run(stop)
     }
   }

@@ -46,7 +46,8 @@ test('latency is that of everybody, also of those who wait when it is over', () 
   const all = new Histogram()
   for (const ms of [5, 60_000]) all.add(ms)
   const checkout = { paid: 0, cancelled: 0 }
-  const { latency } = found(tally, { buyers: { settled: [], holders: new Map(), checkout }, latency: () => all })
+  const buyers = { settled: [], holders: new Map(), checkout }
+  const { latency } = found(tally, { buyers, line: undefined, latency: () => all })
   expect({ count: latency.count, p99: latency.p99 }).toEqual({ count: 2, p99: 60_000 })
 })
 

@@ -3,10 +3,12 @@
  * milliseconds from the opening. Pure.
  */
 
+import type { LineRate } from '../domain/line.ts'
 import { shardsFor } from '../domain/shards.ts'
 import type { Histogram } from './client/histogram.ts'
 import type { Buyers } from './crowd/buyers.ts'
 import type { Checkout } from './crowd/checkout.ts'
+import type { LineCrowd } from './crowd/line-crowd.ts'
 import type { Tally } from './crowd/tally.ts'
 import { type FaultPlan, type MidRunFault, NOT_REACHED } from './fault/mid-run-fault.ts'
 import type { PlacedOrder, Server } from './operator/operator.ts'
@@ -29,12 +31,15 @@ export interface RehearsalOptions {
   readonly kind: 'throwaway' | 'running'
   /** A part of the cluster to kill in the middle of the run. */
   readonly fault?: FaultPlan
+  /** The sale has a waiting line, which lets people in at this rate. */
+  readonly line?: { readonly rate: LineRate }
   /** Leave out the crowd at a constant server. */
   readonly noConstant?: boolean
 }
 
 interface CountedCrowd {
   readonly buyers: Pick<Buyers, 'settled' | 'holders'> & { readonly checkout: Pick<Checkout, 'paid' | 'cancelled'> }
+  readonly line: Pick<LineCrowd, 'figures' | 'joinMs' | 'waitMs'> | undefined
   latency(): Histogram
 }
 
@@ -97,7 +102,13 @@ export function summarize(found: Found) {
     books: facts === undefined ? null : booksOf(facts),
     /** Null when no part was to be killed. */
     fault,
+    /** Of a sale with a waiting line: how many joined and were let in, how fast, how long a join took to be answered and a buyer to be let in. */
+    line:
+      crowd?.line === undefined
+        ? null
+        : { ...crowd.line.figures(), join: latencyOf(crowd.line.joinMs), wait: latencyOf(crowd.line.waitMs) },
     funnel: [
+      ...(crowd?.line === undefined ? [] : [{ name: 'joined the line', count: crowd.line.figures().joins }]),
       { name: 'got a ticket', count: tally.tickets },
       { name: 'were answered', count: answered },
       { name: 'got an order', count: withOrder },

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../../app/config/config.ts'
 import { systemRandom } from '../../base/random.ts'
 import { SHARDS_MAX } from '../../domain/item.ts'
+import { LINE_RATE_MAX } from '../../domain/line.ts'
 import { parseMix } from '../../rehearsal/plan/plan.ts'
 import type { Shape } from '../../rehearsal/plan/shape.ts'
 import type { RehearsalOptions } from '../../rehearsal/result.ts'
@@ -26,6 +27,7 @@ export interface RehearseOptions {
   readonly buyerSecret?: string
   readonly fault?: string
   readonly cluster?: string
+  readonly line?: string
   readonly constant: boolean
   readonly report?: string
   readonly json?: boolean
@@ -59,8 +61,23 @@ export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'ser
   const connections = options.connections ?? fitting
   between('--connections', connections, 1, CONNECTIONS_MAX)
   const seed = options.seed ?? Math.floor(systemRandom.next() * 2 ** 31)
-  const mix = orUsage('--mix', () => parseMix(options.mix))
-  return { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
+  const line = readLine(options)
+  const asked = orUsage('--mix', () => parseMix(options.mix))
+  // In a line a click before the opening is a join like any other, and a ticket can't be forged before one is given.
+  const mix = line === undefined ? asked : { ...asked, early: 0, bots: 0 }
+  const crowd = { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
+  return { ...crowd, ...(line !== undefined && { line }) }
+}
+
+function readLine({ line, fault }: RehearseOptions): RehearsalOptions['line'] {
+  if (line === undefined) return undefined
+  if (fault !== undefined) throw new ConfigError('--line: a part that is killed is not rehearsed with a line')
+  const rate = line === 'auto' ? line : Number(line)
+  if (rate !== 'auto' && !(rate >= 0.1 && rate <= LINE_RATE_MAX))
+    throw new ConfigError(
+      `--line: "${line}" is neither auto nor a number of people a second from 0.1 to ${LINE_RATE_MAX}`,
+    )
+  return { rate }
 }
 
 /** Recorded clicks fix every moment. An option that would have no effect beside them is refused. */

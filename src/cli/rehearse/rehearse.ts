@@ -62,6 +62,7 @@ export function addRehearse(program: Command): void {
       '--token <token>',
       'operator token, with --against (default: STAMPEDE_TOKEN, ADMIN_TOKEN, or the one in DATA_DIR)',
     )
+    .option('--line <rate>', 'the sale has a waiting line: buyers join and are let in at this rate a second, or auto')
     .option('--buyer-secret <secret>', 'with --against: sign buyers as the shop does, instead of guest sign-in')
     .option('--fault <part>', `kill a part of the cluster in the middle of the run: ${FAULTS.join(', ')}`)
     .option(

@@ -19,6 +19,8 @@ export function createRequests(target: Target, path: string, sold: { readonly sa
     time: () => write('GET', `${path}/api/time`),
     session: (buyer: string) => write('POST', `${path}/api/session`, undefined, JSON.stringify({ buyer })),
     ticket: (token: string) => write('POST', `${item}/ticket`, token),
+    joinLine: (token: string) => write('POST', `${path}/api/sales/${sold.sale}/line`, token),
+    ownJoin: (token: string) => write('GET', `${path}/api/sales/${sold.sale}/line`, token),
     /** With a ticket, and the sign-in that it may be bound to; or as a bot without both. */
     order: (ticket: string | undefined, signIn?: string) =>
       write(

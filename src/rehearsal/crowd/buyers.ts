@@ -72,12 +72,23 @@ export class Buyers {
     return this.settled.reduce((count, outcome) => count + (outcome === undefined ? 0 : 1), 0)
   }
 
-  /** Units have returned: up to `most` of the refused buyers click once more. Returns how many do. */
-  comeBack(most: number): number {
+  /** Told in a waiting line that no unit is left. */
+  refuse(buyer: number): void {
+    const { tally, nowMs } = this.#parts
+    if (this.settled[buyer] === 'order') return
+    tally.count('line sold_out')
+    tally.add('refusals', nowMs())
+    if (this.settled[buyer] === undefined) tally.lastAnswerMs = Math.max(tally.lastAnswerMs, nowMs())
+    this.settled[buyer] = 'sold_out'
+  }
+
+  /** Units have returned: up to `most` of the refused buyers click once more, in this order. Returns how many do. */
+  comeBack(most: number, inOrder: Iterable<number> = this.settled.keys()): number {
     const { random, waits, click } = this.#parts
     const nowMs = this.#parts.nowMs()
     let count = 0
-    for (let buyer = 0; buyer < this.settled.length && count < most; buyer++) {
+    for (const buyer of inOrder) {
+      if (count === most) break
       if (this.settled[buyer] !== 'sold_out' && this.settled[buyer] !== 'refused') continue
       const atMs = nowMs + between(random, COME_BACK_MS)
       waits.comeBack(buyer, atMs)

@@ -14,6 +14,7 @@ import { botRequests, type ClickKind, planSteps, type Step } from '../plan/plan.
 import { Schedule } from '../plan/schedule.ts'
 import { Buyers } from './buyers.ts'
 import { type Answered, Click, type CrowdContext } from './context.ts'
+import { LineCrowd } from './line-crowd.ts'
 import type { Credentials } from './sign-in.ts'
 import { Silence } from './silence.ts'
 import { STREAM_OF } from './tally.ts'
@@ -28,17 +29,21 @@ interface CrowdParts extends Credentials, Omit<CrowdContext, 'nowMs' | 'send' | 
   readonly arrivalsMs: Float64Array
   /** The opening, on the clock's `elapsed`. */
   readonly openMs: number
+  /** The sale has a waiting line. */
+  readonly hasLine?: boolean
 }
 
 export class Crowd {
   readonly #parts: CrowdParts
   readonly #schedule: Schedule<Step>
-  readonly #orders: readonly Buffer[]
+  readonly #orders: Buffer[]
   readonly #bots: readonly Buffer[]
   readonly #waits: Waits
   readonly #silence = new Silence()
   readonly #done = this.#handle.bind(this)
   readonly buyers: Buyers
+  /** Where the sale has a waiting line. */
+  readonly line: LineCrowd | undefined
   #endedMs = 0
 
   constructor(parts: CrowdParts) {
@@ -50,14 +55,33 @@ export class Crowd {
     this.#waits = new Waits(arrivalsMs, tally.asked)
     this.#schedule = new Schedule(planSteps(random, mix, arrivalsMs, this.#bots.length))
     tally.tickets = tickets.length
+    const nowMs = () => this.#nowMs()
+    const send = this.#send.bind(this)
+    const later = (afterMs: number, act: () => void) => this.#schedule.add({ atMs: nowMs() + afterMs, act, buyer: -1 })
+    this.line = parts.hasLine ? this.#joinLine({ nowMs, send, later }) : undefined
     this.buyers = new Buyers({
       ...parts,
       waits: this.#waits,
-      nowMs: () => this.#nowMs(),
-      send: this.#send.bind(this),
-      later: (afterMs, act) => this.#schedule.add({ atMs: this.#nowMs() + afterMs, act, buyer: -1 }),
+      nowMs,
+      send,
+      later,
       click: (act, buyer, atMs) => this.#schedule.add({ atMs, act, buyer }),
     })
+  }
+
+  /** Units have returned: up to `most` of the refused buyers come back; where there is a line, those ahead in it. Returns how many do. */
+  comeBack(most: number): number {
+    return this.buyers.comeBack(most, this.line?.inOrder())
+  }
+
+  #joinLine(ways: Pick<CrowdContext, 'nowMs' | 'send' | 'later'>): LineCrowd {
+    const { requests, tokens, names } = this.#parts
+    const letIn = (buyer: number, ticket: string) => {
+      this.#orders[buyer] = requests.order(ticket, tokens[buyer])
+      this.#click(this.buyers.settled[buyer] === undefined ? 'first' : 'again', buyer, this.#nowMs())
+    }
+    const soldOut = (buyer: number) => this.buyers.refuse(buyer)
+    return new LineCrowd({ ...this.#parts, ...ways, letIn, soldOut, lost: () => {} }, names.length)
   }
 
   /** Every order request of a person until the end of the run, unanswered ones included. */
@@ -88,6 +112,8 @@ export class Crowd {
   #do({ act, buyer, atMs }: Step): void {
     if (typeof act === 'function') act()
     else if (act === 'time') this.#readTime()
+    else if (this.line !== undefined && act === 'double') this.line.again(buyer)
+    else if (this.line !== undefined && (act === 'first' || act === 'again')) this.line.go(buyer)
     else this.#click(act, buyer, atMs)
   }
 

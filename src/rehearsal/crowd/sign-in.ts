@@ -15,6 +15,7 @@ export interface Credentials {
   /** What the server calls the buyers: it may give guests a prefix. */
   readonly names: readonly string[]
   readonly tokens: readonly string[]
+  /** None where the sale has a waiting line: they are given to those who are let in. */
   readonly tickets: readonly string[]
 }
 
@@ -37,12 +38,13 @@ const UNAUTHORIZED = {
   ticket: 'the server does not accept the buyers’ tokens: is --buyer-secret the right one?',
 } as const
 
-/** A token and a ticket for each name. `shop`: its secret, and the server's time; undefined: the buyers are guests. */
+/** A token and, unless they come with a waiting line, a ticket for each name. `shop`: its secret, and the server's time; undefined: the buyers are guests. */
 export async function signIn(
   asking: Asking,
   names: readonly string[],
   shop: { readonly secret: string; readonly now: () => number } | undefined,
   progress: (phase: 'signing in' | 'tickets', done: number) => void = () => {},
+  hasLine = false,
 ): Promise<Credentials> {
   const { session, ticket } = asking.requests
   const given = names.slice()
@@ -58,6 +60,7 @@ export async function signIn(
           },
         )
       : signBuyers(names, shop.secret, shop.now())
+  if (hasLine) return { names: given, tokens, tickets: [] }
   const tickets = await fetchAll(asking, 'ticket', tokens.map(ticket), done => progress('tickets', done))
   return { names: given, tokens, tickets }
 }

@@ -6,6 +6,7 @@
 import { type Clock, toRfc3339 } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
+import type { LineRate } from '../../domain/line.ts'
 import type { OrderState } from '../../domain/order.ts'
 import type { PaymentFacts } from '../../domain/promises/snapshot.ts'
 import type {
@@ -80,12 +81,13 @@ export class Operator {
   }
 
   /** A draft with units of its own and a name that can't be taken for a real sale. Buyers do not see it yet. */
-  async create(units: number, shards: number, nowMs: number, opensAtMs: number) {
+  async create(units: number, shards: number, nowMs: number, opensAtMs: number, line?: { readonly rate: LineRate }) {
     const name = `REHEARSAL ${toRfc3339(nowMs).slice(0, 19)}Z, not for sale`
     const sale = await this.#call<OperatorSaleAnswer>('POST', '/api/admin/sales', {
       name,
       opensAt: toRfc3339(opensAtMs),
       closesAt: toRfc3339(opensAtMs + SALE_MS),
+      ...(line !== undefined && { line: { opensAt: toRfc3339(nowMs), order: 'arrival', rate: line.rate } }),
       items: [{ ...ITEM, units, ...(shards > 1 && { shards }) }],
     })
     return { sale: sale.id, item: sale.items[0]!.id, name, opensAtMs }

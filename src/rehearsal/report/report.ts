@@ -20,6 +20,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
   early: 'not open yet (an early click)',
   unknown: 'no answer: the connection broke, or nothing came for 20 s',
   rate_limited: 'too many requests',
+  'line joined': 'joined the line',
+  'line sold_out': 'in line: sold out',
   time: 'the time (before the opening)',
   'bot invalid': 'bots: no valid ticket',
   'bot sold_out': 'bots: sold out',
@@ -154,7 +156,7 @@ function answerRows({ answers, unexpected }: Rehearsal): Row[] {
 
 /** States only what is known here: a running server may limit requests or not. */
 function settingRows(result: Rehearsal): Row[] {
-  const { settings, server, sale, seed, requests, fault, constant, notes } = result
+  const { settings, server, sale, seed, requests, fault, constant, notes, line } = result
   const throwaway = server.kind === 'throwaway'
   const shared = targetOf(server.url).note !== undefined
   const addresses = shared ? 'all from one address' : 'each from an address of its own'
@@ -163,6 +165,7 @@ function settingRows(result: Rehearsal): Row[] {
   const rows: (Row | false)[] = [
     ['crowd', `${whole(settings.buyers)} buyers, ${settings.shape}`],
     ['mix', settings.mix],
+    ...lineRows(line),
     settings.shards > 1 && ['shards', String(settings.shards)],
     ['connections', `${whole(settings.connections)}, ${addresses}; ${limits}`],
     ['requests', `${whole(requests)}, without those for tickets`],
@@ -175,6 +178,17 @@ function settingRows(result: Rehearsal): Row[] {
     ...notes.map((note): Row => ['note', note]),
   ]
   return rows.filter(row => row !== false)
+}
+
+function lineRows(line: Rehearsal['line']): Row[] {
+  if (line === null) return []
+  const { joins, joinsPerSecond, letIn, letInPerSecond, join, wait } = line
+  const rate = letInPerSecond === null ? 'all at once' : `${letInPerSecond} a second`
+  return [
+    ['joined the line', `${whole(joins)}, ${whole(joinsPerSecond)} a second; p99 of a join ${showMs(join.p99)}`],
+    ['let in', `${whole(letIn)}, ${rate}`],
+    ['wait in line', wait.count === 0 ? 'none was let in' : `half within ${showMs(wait.p50)}, p99 ${showMs(wait.p99)}`],
+  ]
 }
 
 function card(title: string, hint: string | undefined, body: string, kind = 'card'): string {
