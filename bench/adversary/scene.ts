@@ -11,6 +11,7 @@ import { layOutSite } from '../../test/harness/nginx-site.ts'
 import { Playground } from '../../test/harness/playground.ts'
 import { PROGRAM } from '../../test/harness/program.ts'
 import { Stampede } from '../../test/harness/stampede.ts'
+import { endable } from '../endable.ts'
 import { DEFENCES } from './defences.ts'
 import type { Plan } from './population.ts'
 import { startRiskHook } from './risk-hook.ts'
@@ -25,6 +26,7 @@ const PAGE_SIZE = 200
 export async function openScene(on: ReadonlySet<string>, plan: Plan, clock: Clock) {
   const { units, ticketsForS, payWithinS } = plan
   const playground = new Playground()
+  const close = endable(() => playground.undo())
   const chosen = DEFENCES.filter(({ name }) => on.has(name))
   try {
     const hook = await startRiskHook()
@@ -74,10 +76,10 @@ export async function openScene(on: ReadonlySet<string>, plan: Plan, clock: Cloc
         }
         return items?.[0]?.consistent === true
       },
-      close: () => playground.undo(),
+      close,
     }
   } catch (error) {
-    await playground.undo()
+    await close()
     throw error
   }
 }
