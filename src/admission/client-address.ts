@@ -57,6 +57,11 @@ export function createClientAddress(trustedProxies: string) {
   }
 
   return {
+    /** Is the other end of the connection one of our own proxies? */
+    isProxy(peer: string): boolean {
+      const address = trusted.length === 0 ? undefined : parseAddress(peer)
+      return address !== undefined && isTrusted(address)
+    },
     /** @param forwardedFor the `X-Forwarded-For` header, several joined by commas, or null */
     of(peer: string, forwardedFor: string | null): string {
       if (trusted.length === 0 || forwardedFor === null) return ofPeer(peer)

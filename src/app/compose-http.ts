@@ -64,6 +64,7 @@ import { composeAdmission } from './compose-admission.ts'
 import { composeAlerts } from './compose-alerts.ts'
 import type { Flows } from './compose-flows.ts'
 import { composeRisk } from './compose-risk.ts'
+import { clickTracer } from './compose-traces.ts'
 import { openTrialShop } from './compose-trial.ts'
 import { unsafeSettings } from './config/unsafe-settings.ts'
 import type { ProcessContext } from './process-context.ts'
@@ -209,6 +210,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     pages,
     widgetHosts: config.challengeProvider?.hosts,
     addressOf,
+    isProxy: (peer: string) => clientAddress.isProxy(peer),
     ticketBinding: createTicketBindings(config.ticketBinding, addressOf, trusts),
     trusts,
     secureCookies,
@@ -268,6 +270,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     asks,
     refusals,
     flight: context.flight,
+    clickTracer: clickTracer(context.tracing, edge.isProxy, request => address.peerOf(request)),
   })
   const order: typeof clicks.order = isEdge
     ? (request, sale, item) => clicks.order(request, sale, item)

@@ -92,11 +92,11 @@ export function openKafkaWay(kafka: KafkaConfig, foundation: Foundation, { outbo
   let member: LogMember | undefined
 
   const worker: PlacingWay['worker'] = (context, placing, presses) => {
-    const { journal, rounds, alarm, meters } = context
+    const { journal, rounds, alarm, meters, spans } = context
     const { sender } = messages
     const letters = (triesMax: number) => withDeadTopic({ journal, sender, topic: dead, clock, log }, triesMax)
     const straight = createStraightDelivery({ ...placing, journal: letters(1) })
-    const relay = { outbox, cursor, sender, topic, log, meters, alarm, presses }
+    const relay = { outbox, cursor, sender, topic, log, meters, alarm, spans, presses }
     const placer = placeOrders(placing, createRelayDelivery(relay, straight))
     const pace = createPace(() => clock.elapsed())
     const records = createRecordPlacer({

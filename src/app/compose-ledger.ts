@@ -28,6 +28,7 @@ import { createProviderCounts } from '../ledger/postgres/money/provider-counts.t
 import { createRefunds } from '../ledger/postgres/money/refunds.ts'
 import { createReportedPayments } from '../ledger/postgres/money/reported-payments.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
+import { createOrderTraces } from '../ledger/postgres/order-traces.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createParcels } from '../ledger/postgres/parcels.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
@@ -160,6 +161,7 @@ export function ledgerParts(config: Config, database: Database) {
     saleFigures: createSaleFigures(database),
     refusalCounts: createRefusalCounts(database),
     alerts: createAlerts(database),
+    orderTraces: createOrderTraces(database),
     archive: createArchive(database, config.redis !== undefined),
     stock: createStock(database),
     moves: createMoves(database),

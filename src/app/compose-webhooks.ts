@@ -19,5 +19,8 @@ export function composeWebhooks(context: ProcessContext, maySend: () => boolean)
     source,
     retryMs,
   }
-  return { operated, sender: new WebhookSender({ ...context, queue, post, source, retryMs, maySend }) }
+  return {
+    operated,
+    sender: new WebhookSender({ ...context, queue, post, source, retryMs, maySend, tracing: context.tracing }),
+  }
 }

@@ -36,6 +36,7 @@ import { composePages } from './compose-pages.ts'
 import { openPayments } from './compose-payments.ts'
 import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './compose-shared.ts'
 import { openEventCopies } from './compose-tell.ts'
+import { openTracing } from './compose-traces.ts'
 import { composeWebhooks } from './compose-webhooks.ts'
 import type { Config } from './config/config.ts'
 import type { Foundation, ProcessContext, StartReport } from './process-context.ts'
@@ -96,7 +97,8 @@ export async function compose(
     process: { node: () => node.node(), roles: config.roles, pid: process.pid },
   })
   const registry = new Map()
-  const foundation = { config, log, clock, random, meters, ledger, registry, node, rounds, flight, dumps, signal }
+  const before = { config, log, clock, random, meters, ledger, registry, node, rounds, flight, dumps, signal }
+  const foundation = { ...before, tracing: openTracing(before) }
   try {
     return await wire(foundation, database, metrics, readiness)
   } catch (error) {
@@ -140,6 +142,8 @@ function openContext(foundation: Foundation, database: Database) {
     ...parts,
     ...createWatching(foundation, messages, finder, copies),
     ids: foundation.node.ids,
+    spans: foundation.tracing?.tracer,
+    traces: foundation.tracing?.traces,
     messages,
     catalog,
     finder,
@@ -249,6 +253,7 @@ async function wire(
       await payments.stop()
       await runner.stop()
       await eventCopies?.close()
+      await context.tracing?.stop()
     },
   }
 }

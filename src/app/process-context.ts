@@ -9,6 +9,7 @@ import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { IdMaker } from '../base/snowflake.ts'
+import type { SpanWriter } from '../base/trace.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ItemId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
@@ -30,6 +31,7 @@ import type { Outbox, OutboxBooks } from '../gate/outbox.ts'
 import type { FlightDumps } from '../telemetry/flight-dumps.ts'
 import type { FlightRecorder } from '../telemetry/flight-recorder.ts'
 import type { LedgerParts } from './compose-ledger.ts'
+import type { Tracing } from './compose-traces.ts'
 import type { Config } from './config/config.ts'
 import type { KeeperWork, Rounds } from './rounds.ts'
 import type { holdNode } from './start/node-lease.ts'
@@ -50,6 +52,8 @@ export interface Foundation {
   /** The last decisions of this process, and what writes them down. */
   readonly flight: FlightRecorder
   readonly dumps: FlightDumps
+  /** Undefined: nothing is traced. */
+  readonly tracing: Tracing | undefined
   readonly signal: AbortSignal
 }
 
@@ -97,6 +101,8 @@ export interface GateSide {
 export interface ProcessContext extends Omit<LedgerParts, keyof GateSide>, Foundation, GateSide, Watching {
   readonly ids: Pick<IdMaker, 'next'>
   readonly messages: Messages
+  readonly spans: SpanWriter | undefined
+  readonly traces: SellContext['traces']
   readonly catalog: Catalog
   readonly finder: OrderFinder
   readonly copies: OrderCopies

@@ -59,6 +59,7 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
     clock,
     log,
     meters,
+    traces: context.traces,
     alarm,
     opening: createOpening(clock, EARLY_WAITING_MAX),
     fenceMs: context.config.fenceMs,

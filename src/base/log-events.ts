@@ -171,6 +171,7 @@ export const OUTAGE_EVENTS = {
   messages_not_fetched: 'Messages are not fetched from Kafka.',
   round_failed: 'A loop of the background failed; `loop` names it. The next round follows.',
   challenge_provider_failed: 'The provider of challenges does not answer; `CHALLENGE_WHEN_DOWN` says what holds.',
+  traces_not_taken: 'The receiver of traces does not take them; they are dropped, and orders go on.',
   risk_silent: 'The risk hook does not answer; `RISK_ON_FAILURE` says what holds.',
 } as const
 

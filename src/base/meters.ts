@@ -42,6 +42,8 @@ export const COUNTED = {
     'unauthenticated',
     'not_found',
   ],
+  /** To the receiver of traces. dropped: too many waited. */
+  trace_spans: ['sent', 'failed', 'dropped'],
   /** As `wire/abuse/refusal-reasons.ts` names them. */
   refusals: [
     'rate_limited',

@@ -40,6 +40,7 @@ import type { Holds } from '../ledger/holds.ts'
 import type { Journal } from '../ledger/journal.ts'
 import type { LineDraws } from '../ledger/line-draws.ts'
 import type { Lines } from '../ledger/lines.ts'
+import type { OrderTraces } from '../ledger/order-traces.ts'
 import type { Parcels } from '../ledger/parcels.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { FlightRecorder } from '../telemetry/flight-recorder.ts'
@@ -76,6 +77,7 @@ export interface EdgeContext {
   readonly hooks: WebhookContext
   readonly letters: DeadLettersContext
   readonly journal: Journal
+  readonly orderTraces: Pick<OrderTraces, 'find'>
   readonly flight: Pick<FlightRecorder, 'note' | 'last' | 'noted'>
   readonly node: { readonly node: () => number }
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
@@ -115,6 +117,7 @@ export interface EdgeContext {
   readonly callLimits: CallLimits
   /** The limiter's key for the request's sender. */
   readonly addressOf: (request: Request) => string
+  readonly isProxy: (peer: string) => boolean
   /** May the request's page sign a buyer in? (`browsers.ts`) */
   readonly trusts: Browsers['trusts']
   readonly secureCookies: boolean

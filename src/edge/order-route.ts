@@ -12,6 +12,7 @@ import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
 import type { Flight } from '../base/flight.ts'
 import type { Counted } from '../base/meters.ts'
+import type { ClickTrace } from '../base/trace.ts'
 import { type ItemId, isId, type SaleId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
@@ -28,6 +29,7 @@ import { admitCall, type EdgeContext } from './edge-context.ts'
 import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
 import { contactInvalid, ProblemError, plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
 import { UNRENDERED } from './http/security-headers.ts'
+import { type ClickTracer, tracedAnswer } from './traced-answer.ts'
 
 type OrderContext = Pick<
   EdgeContext,
@@ -47,6 +49,8 @@ type OrderContext = Pick<
 > & {
   /** Undefined: made-up clicks, of which nothing is kept. */
   readonly flight?: Flight
+  /** Undefined: nothing is traced. */
+  readonly clickTracer?: ClickTracer | undefined
 }
 
 /** `{"metadata":{"a":""}}` */
@@ -144,22 +148,29 @@ export class OrderRoute {
     return this.#counted('quantity_invalid', refused, live.sale.id)
   }
 
-  async #take(
+  #take(request: Request, live: LiveItem, claims: TicketClaims, quantity: number, parcel?: Parcel): Promise<Response> {
+    const trace = this.#edge.clickTracer?.click(request)
+    const taking = this.#takeUnder(trace, request, live, claims, quantity, parcel)
+    return trace === undefined ? taking : tracedAnswer(trace, live.item.id, taking)
+  }
+
+  async #takeUnder(
+    trace: ClickTrace | undefined,
     request: Request,
     live: LiveItem,
     claims: TicketClaims,
     quantity: number,
-    parcel?: Parcel,
+    parcel: Parcel | undefined,
   ): Promise<Response> {
     const { sell, budget, lists } = this.#edge
     const { buyer, attempt, marks } = claims
     const limits = budget.limitsOf(live.sale)
     if (limits === undefined || lists.ofTicket(claims) === 'allow')
-      return this.#answer(await takeOrder(sell, live, { buyer, attempt, quantity }), live.sale.id, parcel)
+      return this.#answer(await takeOrder(sell, live, { buyer, attempt, quantity, trace }), live.sale.id, parcel)
     const ask = { buyer, attempt, quantity, marks, network: this.#networkOf(request) }
     const held = await budget.take(live, limits, ask)
     if (held === undefined) return this.#refused('hold_limit', plainProblem('hold_limit'), live.sale.id, request)
-    const outcome = await takeOrder(sell, live, { buyer, attempt, quantity })
+    const outcome = await takeOrder(sell, live, { buyer, attempt, quantity, trace })
     budget.settle(live, held, outcome)
     return this.#answer(outcome, live.sale.id, parcel)
   }

@@ -14,6 +14,7 @@
  * A malformed argument (a quantity of 0, a page that contradicts itself) is a bug of the caller: the call throws, nothing changes.
  */
 
+import type { ClickTrace } from '../base/trace.ts'
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
 import type { ShardId } from './shard-ids.ts'
 
@@ -29,6 +30,8 @@ export interface Ask extends BuyerAttempt {
   readonly quantity: number
   /** When the edge took the click, unix ms. Carried along for the order row; the gate judges by its own clock. */
   readonly askedAtMs: number
+  /** Of a click that is traced; a gate outside the process carries it along, and decides nothing by it. */
+  readonly trace?: ClickTrace | undefined
 }
 
 /** `open` obeys the window; `paused` and `over` were set by an operator and override it. */

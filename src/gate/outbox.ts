@@ -11,6 +11,7 @@
  * without it; a decision that needs an empty outbox uses `depth`, which is complete or throws.
  */
 
+import type { Traces } from '../base/trace.ts'
 import type { Epoch, ItemId } from '../domain/ids.ts'
 import type { Done, Holding, Release } from './gate.ts'
 
@@ -26,6 +27,10 @@ export interface OutboxEntry {
   readonly epoch: Epoch
   /** Undefined: the entry can't be read. It is kept until its raw text is stored elsewhere. */
   readonly asks: readonly QueuedAsk[] | undefined
+  /** Of its orders that are traced; undefined: of none. */
+  readonly traces?: Traces | undefined
+  /** When its copy was sent, unix ms; undefined: it is no copy. */
+  readonly copiedAtMs?: number | undefined
   /** As it stands in the outbox, for a dead letter. */
   readonly raw: string
 }

@@ -1,6 +1,6 @@
 /**
  * One log line per sampled answer: one in a thousand of the cheap refusals of an order, one in a hundred of all other answers (the first
- * of each included), and every unexpected error. Answers "busy" come by the thousand while something is away: one line when they begin, a
+ * of each included), every answer of a click that is traced, with its trace, and every unexpected error. Answers "busy" come by the thousand while something is away: one line when they begin, a
  * count while they last, one line when they end; the probe that asks whether the process is ready is counted apart. A line holds the route's template and never the address, a query or a header, so no token
  * can get into it.
  *
@@ -51,9 +51,9 @@ export function createAccessLog({ clock, log }: { readonly clock: Clock; readonl
   let refusals = 0
   let answers = 0
 
-  function write(line: AccessLine): void {
-    if (line.status >= SERVER_ERROR) log.warn({ event: 'answered_error', ...fieldsOf(line) }, 'answered')
-    else log.info({ event: 'answered', ...fieldsOf(line) }, 'answered')
+  function write(line: AccessLine, trace: string | null = null): void {
+    if (line.status >= SERVER_ERROR) log.warn({ event: 'answered_error', ...fieldsOf(line, trace) }, 'answered')
+    else log.info({ event: 'answered', ...fieldsOf(line, trace) }, 'answered')
   }
 
   return {
@@ -68,20 +68,24 @@ export function createAccessLog({ clock, log }: { readonly clock: Clock; readonl
       else write(line)
     },
     /** Any other answer. @param fault what made it busy */
-    answered(line: AccessLine, fault?: unknown): void {
+    answered(line: AccessLine, fault?: unknown, trace: string | null = null): void {
       // A probe comes every few seconds, ready or not: it neither begins what buyers are told nor ends it.
       const outage = line.route === READY_PATH ? unready : busy
-      if (line.status === BUSY) outage.failed(fault, () => fieldsOf(line))
+      if (line.status === BUSY) outage.failed(fault, () => fieldsOf(line, trace))
       else {
         outage.worked()
-        if (line.status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0) write(line)
+        if (line.status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0 || trace !== null) write(line, trace)
       }
     },
   }
 }
 
-function fieldsOf({ ms, ...line }: AccessLine) {
-  return { ...line, ...(ms !== undefined && { ms: Math.round(ms * 100) / 100 }) }
+function fieldsOf({ ms, ...line }: AccessLine, trace: string | null = null) {
+  return {
+    ...line,
+    ...(trace !== null && { trace: trace.split('-')[1] }),
+    ...(ms !== undefined && { ms: Math.round(ms * 100) / 100 }),
+  }
 }
 
 /** @returns the request's id, given or made */

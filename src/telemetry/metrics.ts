@@ -66,6 +66,10 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
   pages: [['what'], 'Pre-rendered pages and their files: put into the store, removed from it, and rounds that failed.'],
   page_notices: [['outcome'], 'Calls that tell a command or a CDN of changed pages, by outcome.'],
   alerts: [['outcome'], 'Tries to tell people of a trouble, by channel and outcome.'],
+  trace_spans: [
+    ['outcome'],
+    'Spans of traces: sent to the receiver, failed with a request of it, or dropped because too many waited.',
+  ],
   sockets_opened: [[], 'WebSockets opened.'],
   sockets_refused: [['reason'], 'WebSockets refused before the upgrade.'],
   sockets_closed: [['reason'], 'WebSockets closed, by reason.'],

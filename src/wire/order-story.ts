@@ -12,6 +12,7 @@ export const orderStoryAnswer = z
       .int()
       .optional()
       .describe('The epoch of its item now. Higher: the gate was handed over or rebuilt since.'),
+    trace: z.string().optional().describe('The id of its trace, where its click was traced within the last week.'),
     story: z.array(
       z.object({
         at: plainTime,

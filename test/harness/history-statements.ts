@@ -179,7 +179,16 @@ export const BOUNDED: Readonly<Record<string, string>> = {
         'warm_sale_now',
         'write_dead_letter',
       ],
-      ...['write_log', 'ask_move', 'settle_refund_part', 'save_provider_counts', 'save_refusal_counts', 'write_holds'],
+      ...[
+        'write_log',
+        'ask_move',
+        'settle_refund_part',
+        'save_provider_counts',
+        'save_refusal_counts',
+        'write_holds',
+        'note_traces',
+        'find_traces',
+      ],
     ].map(name => [name, BY_KEY]),
   ),
   ...Object.fromEntries(

@@ -172,6 +172,8 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     alerts: alertsOf(values),
     /** Undefined: no pages are written as files. */
     pages: pagesOf(values),
+    /** Undefined: nothing is traced. */
+    traces: tracesOf(values),
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
     atHome: atHome(texts),
@@ -191,6 +193,17 @@ function redisOf(values: Values) {
     replicas: values.REDIS_REPLICAS ?? 1,
     /** Settings that Redis does not let us read are taken to be right. */
     unverified: values.REDIS_DURABILITY_UNVERIFIED,
+  }
+}
+
+function tracesOf(values: Values) {
+  if (values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined
+  return {
+    url: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    service: values.OTEL_SERVICE_NAME,
+    sample: values.TRACE_SAMPLE,
+    perSecond: values.TRACE_PER_SECOND,
   }
 }
 

@@ -38,6 +38,7 @@ import {
   webAddress,
   whole,
 } from './setting.ts'
+import { TRACE_SETTINGS } from './trace-settings.ts'
 
 /** What a process of a cluster can do. */
 const ROLES = ['edge', 'worker', 'keeper'] as const
@@ -242,6 +243,7 @@ export const SETTINGS = {
   }),
   ...RATE_SETTINGS,
   ...RISK_SETTINGS,
+  ...TRACE_SETTINGS,
   ...HOLD_SETTINGS,
   ...CHALLENGE_SETTINGS,
   ...PAGES_SETTINGS,

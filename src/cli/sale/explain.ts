@@ -16,7 +16,7 @@ async function explainOrder(id: string, options: ServerOptions): Promise<void> {
   const path = `/api/admin/orders/${encodeURIComponent(id)}/story`
   const answer = await new Client(options).ask<OrderStoryAnswer>(path)
   if (options.json) return printJson(answer)
-  const { order, epoch, itemEpoch, story } = answer
+  const { order, epoch, itemEpoch, trace, story } = answer
   const head = card([
     ['order', order.id],
     ['state', order.reason === undefined ? order.state : `${order.state}/${order.reason}`],
@@ -26,6 +26,7 @@ async function explainOrder(id: string, options: ServerOptions): Promise<void> {
     ['item', order.item],
     ['amount', money(order.amount)],
     ['epoch', epoch === itemEpoch ? epoch : `${epoch ?? '-'}, the item's is ${itemEpoch ?? 'not known'} now`],
+    ['trace', trace],
     ['pay by', order.state === 'pending' ? order.payBy : undefined],
   ])
   const lines = table(story, [

@@ -13,6 +13,7 @@ import { type Meters, noMeters, type RouteMeter } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
 import { createAccessLog, createRequestIds, REQUEST_ID_HEADER } from '../../telemetry/access-log.ts'
 import type { Browsers } from '../browsers.ts'
+import { TRACE_RESPONSE_HEADER } from '../traced-answer.ts'
 import { declaredBytes } from './exchange.ts'
 import { ProblemError, plainProblem, problem } from './problem-response.ts'
 
@@ -87,7 +88,7 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
     const { status, headers } = response
     const ms = clock.elapsed() - fromMs
     meter.answered(status, ms)
-    access.answered({ requestId, method: request.method, route, status, ms }, fault)
+    access.answered({ requestId, method: request.method, route, status, ms }, fault, headers.get(TRACE_RESPONSE_HEADER))
     headers.set(REQUEST_ID_HEADER, requestId)
     if (draining || leavesTooMuch(request, status)) headers.set('connection', 'close')
     return applyHeaders?.(request, response) ?? response

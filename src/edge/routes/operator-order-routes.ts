@@ -97,7 +97,9 @@ const handlers = {
     const payments = await edge.money.payments.ofOrders(ids)
     const parts = await edge.money.refunds.ofOrders(ids)
     const log = await edge.journal.read({ after: '0', order: order.id, limit: PAGE_MAX })
-    return json(wireStory(order, item?.epoch, orderStory({ order, item, payments, parts, log })))
+    const trace = (await edge.orderTraces.find(ids)).get(order.id)?.split('-')[1]
+    const story = orderStory({ order, item, payments, parts, log })
+    return json({ ...wireStory(order, item?.epoch, story), ...(trace !== undefined && { trace }) })
   },
 
   async cancelOrder(edge, exchange, by) {

@@ -6,6 +6,7 @@
  */
 
 import { BUYER_LENGTH_MAX, isId } from '../../domain/ids.ts'
+import { readTraces, writeTraces } from '../../gate/entry-traces.ts'
 import type { OutboxEntry, Partition, QueuedAsk } from '../../gate/outbox.ts'
 import { isShardId } from '../../gate/shard-ids.ts'
 
@@ -26,10 +27,10 @@ type ReadMessage =
   | { readonly kind: 'unreadable'; readonly why: string }
 
 /** Undefined: the entry itself can't be read. */
-export function writeEntryMessage(partition: Partition, { id, epoch, asks }: OutboxEntry): string | undefined {
+export function writeEntryMessage(partition: Partition, { id, epoch, asks, traces }: OutboxEntry): string | undefined {
   if (asks === undefined) return undefined
   const list = asks.map(one => [one.order, one.buyer, one.attempt, one.quantity, one.reservedAtMs])
-  return JSON.stringify({ v: VERSION, partition, epoch, entry: id, asks: list })
+  return JSON.stringify({ v: VERSION, partition, epoch, entry: id, asks: list, traces: writeTraces(traces) })
 }
 
 /** @param record as it is in the log */
@@ -37,11 +38,12 @@ export function readEntryMessage(record: {
   readonly key: string | undefined
   readonly value: string
   readonly bytes: number
+  readonly sentMs?: number
 }): ReadMessage {
   if (record.bytes > MESSAGE_BYTES_MAX) return unreadable(`${record.bytes} bytes are more than an entry has`)
   const fields = jsonIn(record.value)
   if (fields === undefined) return unreadable('it is no JSON object')
-  const { v, partition, epoch, entry, asks } = fields
+  const { v, partition, epoch, entry, asks, traces } = fields
   if (!isNumber(v)) return unreadable('it has no version')
   if (v > VERSION) return { kind: 'newer', version: v }
   if (typeof partition !== 'string' || !isShardId(partition)) return unreadable('it names no partition')
@@ -55,7 +57,8 @@ export function readEntryMessage(record: {
     if (ask === undefined) return unreadable('a reservation in it can not be read')
     read.push(ask)
   }
-  const own = { id: entry, epoch, asks: read, raw: record.value }
+  const more = { traces: readTraces(traces), copiedAtMs: record.sentMs }
+  const own = { id: entry, epoch, asks: read, ...more, raw: record.value }
   return { kind: 'entry', partition: partition as Partition, entry: own }
 }
 

@@ -17,6 +17,7 @@ import { faultPoint } from '../../base/fault-points.ts'
 import type { Flight } from '../../base/flight.ts'
 import type { Alarm, Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
+import type { SpanWriter } from '../../base/trace.ts'
 import { type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { DeadLetter, Journal } from '../../ledger/journal.ts'
@@ -29,6 +30,8 @@ export interface AcknowledgedContext {
   readonly log: Log
   readonly meters: Meters
   readonly flight?: Flight
+  /** Undefined: nothing is traced. */
+  readonly spans?: SpanWriter | undefined
   readonly alarm: Alarm<'dead_letter' | 'refused_acknowledged' | 'foreign_order_id'>
 }
 

@@ -13,6 +13,7 @@ import type { Channel } from '../../gate/channel.ts'
 import type { Release } from '../../gate/gate.ts'
 import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../gate/outbox.ts'
 import type { EntrySearchContext } from './entry-search.ts'
+import { placingSpans } from './entry-spans.ts'
 import { type AcknowledgedContext, bury, type Outcome, placeAcknowledged } from './place-acknowledged.ts'
 
 interface EntriesContext extends AcknowledgedContext {
@@ -44,6 +45,7 @@ export async function placeEntries(
   // Searched for a dead letter only.
   const entryOf = (ask: QueuedAsk) => entries.find(entry => entry.asks?.includes(ask))!.id
   const source = { item, epoch, faultPoints: 'place', entryOf } as const
+  const committed = placingSpans(context.spans, entries)
   const orders: Order[] = []
   const releases: Release[] = []
   await placeAcknowledged(context, source, asks, (ask, outcome) => {
@@ -56,6 +58,7 @@ export async function placeEntries(
     // Also when an earlier try was refused: its units may still be held.
     if (order === undefined || order.reason === 'refused') releases.push(releaseOf(ask))
   })
+  committed?.()
   await release(context, partition, epoch, releases.filter(isWellFormed))
   return orders
 }

@@ -18,12 +18,14 @@ import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Alarm, Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
+import type { SpanWriter } from '../../base/trace.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Outbox, OutboxEntry, Partition } from '../../gate/outbox.ts'
 import type { RelayCursor } from '../../gate/relay-cursor.ts'
 import type { LogMessage, LogSender, SendReply } from '../../kafka/message-log.ts'
 import type { Delivery, Taken } from './delivery.ts'
 import { MESSAGE_BYTES_MAX, writeEntryMessage } from './entry-message.ts'
+import { copyingSpans } from './entry-spans.ts'
 
 interface RelayContext {
   readonly outbox: Pick<Outbox, 'itemOf'>
@@ -33,6 +35,7 @@ interface RelayContext {
   readonly log: Log
   readonly meters: Meters
   readonly alarm: Alarm<'entry_too_large'>
+  readonly spans?: SpanWriter | undefined
   /** Does a rebuild wait for this item's outbox? */
   readonly presses: (item: ItemId) => boolean
 }
@@ -77,6 +80,7 @@ export function createRelayDelivery(context: RelayContext, straight: Delivery): 
     }
     if (messages.length === 0) return deliverAlone(partition, worker, epoch, entries[0]!)
 
+    const fromMs = context.spans?.nowMs() ?? 0
     await faultPoint('relay.before')
     const replies = await sender.send(topic, messages)
     await faultPoint('relay.sent')
@@ -90,6 +94,7 @@ export function createRelayDelivery(context: RelayContext, straight: Delivery): 
       meters.count('kafka_records', 'relayed')
       last = { entry: entries[i]!.id, position: positionText(reply) }
     }
+    copyingSpans(context.spans, entries.slice(0, messages.length), fromMs)
     const upTo = last
     return upTo === undefined ? async () => {} : () => cursor.copied(partition, { epoch, ...upTo })
   }

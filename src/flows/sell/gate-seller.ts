@@ -57,6 +57,7 @@ export abstract class GateSeller<Context extends SellContext> extends ClosedSell
     try {
       const before = faultPoint('reserve.before')
       if (before) await before
+      for (const { trace } of asks) trace?.step('gate')
       const askedAtMs = clock.elapsed()
       const reply = await context.gate.reserve(item, live.epoch, asks)
       meters.time('gate_reserve', clock.elapsed() - askedAtMs)

@@ -116,6 +116,7 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
     try {
       const before = faultPoint('place.before')
       if (before) await before
+      for (const { trace } of asks) trace?.step('ledger')
       const askedAtMs = clock.elapsed()
       const reservedAtMs = view.nowMs()
       const batch = asks.map(ask => ({ ...ask, reservedAtMs }))

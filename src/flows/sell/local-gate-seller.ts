@@ -58,6 +58,7 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
     if (!live.current || live.skewed || live.unsettled.size > 0) return asks.map(() => BUSY)
     const reply = await this.askGate(asks, taken => this.#hold(asks, taken))
     if (reply === undefined) return asks.map(() => BUSY)
+    for (const { trace } of asks) trace?.step('ledger')
     const placed = live.unsettled.size === 0 ? undefined : await context.timeout(this.#placeUnsettled())
     return asks.map((ask, i) => this.#decide(ask, reply.answers[i]!, reply, placed))
   }

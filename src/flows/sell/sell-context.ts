@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Alarm, Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
+import type { TraceParent } from '../../base/trace.ts'
+import type { OrderId } from '../../domain/ids.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { Orders } from '../../ledger/orders.ts'
@@ -30,6 +32,8 @@ export interface SellContext {
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters
+  /** Undefined: nothing is traced. */
+  readonly traces?: { note(order: OrderId, parent: TraceParent): void } | undefined
   /** E2. */
   readonly fenceMs: number
   /** The epoch may not sell here any more: another process may have the item. Must not throw. */

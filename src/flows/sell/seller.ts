@@ -14,7 +14,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { Ask, Holding } from '../../gate/gate.ts'
 
 /** Who asks, under which attempt, for how many units. */
-export type Click = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
+export type Click = Pick<Ask, 'buyer' | 'attempt' | 'quantity' | 'trace'>
 
 /** What a batch came to, for one of its asks. */
 export type Decision =

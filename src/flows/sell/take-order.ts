@@ -5,20 +5,23 @@
 
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import type { ClickTrace } from '../../base/trace.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Reservation } from '../../domain/order.ts'
 import type { Refusal, TakeOrderOutcome } from '../../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type LiveItem } from './live-item.ts'
 import { existingOrder } from './repeat-order.ts'
 import type { SellContext } from './sell-context.ts'
-import { BUSY, type Click, SOLD_OUT } from './seller.ts'
+import { BUSY, type Click, type Decision, SOLD_OUT } from './seller.ts'
 
 /** A gate elsewhere may find that it is a moment earlier than we thought: so often is the opening waited for once more. */
 const TOO_EARLY_MAX = 3
 const TOO_EARLY_MS = 5
 
 export async function takeOrder(context: SellContext, live: LiveItem, click: Click): Promise<TakeOrderOutcome> {
+  const { trace } = click
   let refused = live.seller.standing()
+  if (refused?.kind === 'early') trace?.step('opening')
   if (refused?.kind === 'early') refused = await waitForOpening(context, live)
   if (refused !== undefined) return refused
 
@@ -27,7 +30,8 @@ export async function takeOrder(context: SellContext, live: LiveItem, click: Cli
   const { clock } = context
   const clickedAtMs = clock.elapsed()
   const { buyer, attempt, quantity } = click
-  const ask = { order, buyer, attempt, quantity, askedAtMs: clock.now() }
+  const ask = { order, buyer, attempt, quantity, askedAtMs: clock.now(), trace }
+  trace?.step('queue')
   let decision = await live.queue.join(ask)
   // Nothing was taken, so the same id asks again.
   for (let i = 0; i < TOO_EARLY_MAX && decision?.kind === 'early' && opensSoon(context, decision.opensAtMs); i++) {
@@ -35,7 +39,9 @@ export async function takeOrder(context: SellContext, live: LiveItem, click: Cli
     decision = await live.queue.join(ask)
   }
   if (decision === undefined) return BUSY
+  if (trace !== undefined) noteTrace(context, decision, trace)
   const outcome = decision.kind === 'reserved' ? await awaitPlaced(context, live, decision.reservation) : decision
+  trace?.step('answer')
   if (outcome.kind === 'placed') context.meters.time('click_to_row', clock.elapsed() - clickedAtMs)
 
   const before = faultPoint('answer.before')
@@ -47,6 +53,14 @@ export async function takeOrder(context: SellContext, live: LiveItem, click: Cli
     return isClosed && existing.order.attempt !== attempt ? BUSY : existing
   }
   return outcome.kind === 'reserved' ? answerReserved(context, live, outcome.reservation) : outcome
+}
+
+/** The order's id leads to its trace from here on. */
+function noteTrace({ traces }: SellContext, decision: Decision, trace: ClickTrace): void {
+  if (decision.kind === 'reserved') {
+    trace.step('placed')
+    traces?.note(decision.reservation.id, trace.parent)
+  } else if (decision.kind === 'placed') traces?.note(decision.order.id, trace.parent)
 }
 
 /** Undefined: no id can be made now (the clock went back, or the lease of the node id lapsed). */

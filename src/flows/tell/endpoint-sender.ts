@@ -14,6 +14,7 @@ import { faultPoint } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
+import type { SpanWriter } from '../../base/trace.ts'
 import type { ShopEvent } from '../../domain/shop-event.ts'
 import type { SendingEndpoint, SettledTry, WebhookQueue } from '../../ledger/webhooks.ts'
 import { signedHeaders } from '../../webhooks/signature.ts'
@@ -33,6 +34,13 @@ export interface SendContext {
   readonly source: string
   /** For how long a delivery is tried. */
   readonly retryMs: number
+  /** Told of every try, where clicks are traced. */
+  readonly tracing?:
+    | {
+        readonly tracer: Pick<SpanWriter, 'nowMs'>
+        onSent(event: ShopEvent, fromMs: number, outcome: string): void
+      }
+    | undefined
   /** Is this process the one that sends? */
   readonly maySend: () => boolean
   /** Called with what kept an endpoint from going on: its next round tries again. */
@@ -253,7 +261,7 @@ export class EndpointSender {
 
   /** Undefined: this process may not send any more. */
   async #send(one: OpenDelivery, { url, secrets }: SendingEndpoint): Promise<TryResult | undefined> {
-    const { post, clock, source, maySend } = this.#context
+    const { post, clock, source, maySend, tracing } = this.#context
     const event = await this.#events.find(one.event)
     if (event === undefined) return EVENT_DELETED
     const body = JSON.stringify(toCloudEvent(event, source))
@@ -261,7 +269,9 @@ export class EndpointSender {
     if (before) await before
     if (!maySend()) return undefined
     const signed = signedHeaders(String(one.event), clock.now(), body, secrets)
+    const fromMs = tracing?.tracer.nowMs() ?? 0
     const result = await post(url, { ...HEADERS, ...signed }, body, this.#stop.signal)
+    tracing?.onSent(event, fromMs, result.kind)
     const sent = faultPoint('webhook.sent')
     if (sent) await sent
     return result

@@ -3,8 +3,10 @@
  * are not read, and no fault of the entry.
  */
 
+import type { Traces } from '../../base/trace.ts'
 import { BUYER_LENGTH_MAX, type Epoch, isId } from '../../domain/ids.ts'
 import { isNumber } from '../arguments.ts'
+import { readTraces } from '../entry-traces.ts'
 import type { OutboxEntry, QueuedAsk, TakeReply } from '../outbox.ts'
 import { jsonIn, listOf, statusOf, textOf, wholeOf } from './replies.ts'
 
@@ -26,6 +28,7 @@ function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
     id: textOf(id),
     epoch,
     asks: asksFrom(fields),
+    traces: tracesFrom(fields),
     // For dead letters: written when it is asked for, or every order would pay for it.
     get raw() {
       return JSON.stringify(fields)
@@ -35,6 +38,13 @@ function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
 
 /** The order in which `reserve.lua` writes them. A later version may add more behind them: those are not read here, and no fault of the entry. */
 const FIELDS = ['at', 'count', 'pieces', 'asks']
+
+/** Behind those four, where any of its orders is traced. */
+function tracesFrom(fields: readonly unknown[]): Traces | undefined {
+  for (let i = 2 * FIELDS.length; i < fields.length; i += 2)
+    if (fields[i] === 'traces') return readTraces(jsonIn(String(fields[i + 1])))
+  return undefined
+}
 
 /** `at` ms, `count` n, `pieces` (units) p, `asks` [order, buyer, attempt, quantity, …]. Undefined: some of it is not well-formed. */
 function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {

@@ -150,13 +150,16 @@ export class RedisGate implements ShardGate {
     // E11: a `same` is an acknowledgement too. Made a write, it is covered by the WAIT behind it.
     const sameWrites = this.#connection.durability === 'replica' ? 1 : 0
     const texts: string[] = []
+    const traces: string[] = []
     for (const ask of asks) {
       checkAsk(ask)
+      if (ask.trace !== undefined) traces.push(ask.order, ask.trace.parent)
       texts.push(ask.order, ask.buyer, String(ask.attempt), String(ask.quantity))
     }
     // One argument: each has a price of its own on the way.
     const list = JSON.stringify(texts)
     const args = [epoch, item, this.#offset(), this.#outboxMax, this.#channel, sameWrites, list]
+    if (traces.length > 0) args.push(JSON.stringify(traces))
     const keys = [...bookKeys(item, epoch), outboxKey(item, epoch), outboxesKey(item)]
     return onFault(
       async () => reserveReplyFrom(await this.#calls.reserve(keys, args, asks.length), asks),

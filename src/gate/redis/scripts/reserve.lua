@@ -1,6 +1,7 @@
 -- reserve: decide a batch of asks for one item, in arrival order.
 -- KEYS     gate, buyers, orders, outbox (of this epoch), outboxes
--- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, asks (a JSON list of texts: order, buyer, attempt, quantity of each)
+-- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, asks (a JSON list of texts: order, buyer, attempt, quantity of each),
+--          traces (optional: of asks that are traced; written into the entry as it is)
 -- Returns  status, epoch, version, left, nowMs, one code per ask, then order, quantity, reservedAtMs of each existing one; or STALE, seen; or BUSY
 -- Keeps    left ≥ 0; one live reservation per buyer; one reservation per id; every unit taken is in the outbox entry of this very call;
 --          only on the server the epoch was activated on (E1); with sameWrites a `same` is a write that WAIT can cover (E11);
@@ -8,7 +9,7 @@
 
 local gateKey, buyersKey, ordersKey, outboxKey, outboxesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local readable, asks = pcall(cjson.decode, ARGV[7])
-if #KEYS ~= 5 or #ARGV ~= 7 or not (isCount(ARGV[1]) and isWhole(ARGV[3]) and isCount(ARGV[4]) and readable and type(asks) == 'table')
+if #KEYS ~= 5 or #ARGV < 7 or #ARGV > 8 or not (isCount(ARGV[1]) and isWhole(ARGV[3]) and isCount(ARGV[4]) and readable and type(asks) == 'table')
   or #asks % 4 ~= 0 then
   return bug('reserve: wrong arguments')
 end
@@ -88,8 +89,13 @@ if taken > 0 then
   callInSlices('HSET', buyersKey, newBook, 2)
   callInSlices('SADD', ordersKey, newOrders, 1)
   -- Readers take these four by their position. A field may be added behind them, one version after all readers tolerate it.
-  redis.call('XADD', outboxKey, '*', 'at', text(now), 'count', tostring(#newOrders), 'pieces', text(taken),
-    'asks', #newOrders == count and ARGV[7] or cjson.encode(queued))
+  local written = #newOrders == count and ARGV[7] or cjson.encode(queued)
+  if ARGV[8] then
+    redis.call('XADD', outboxKey, '*', 'at', text(now), 'count', tostring(#newOrders), 'pieces', text(taken), 'asks', written,
+      'traces', ARGV[8])
+  else
+    redis.call('XADD', outboxKey, '*', 'at', text(now), 'count', tostring(#newOrders), 'pieces', text(taken), 'asks', written)
+  end
   redis.call('HINCRBY', outboxesKey, text(epoch), text(taken))
   redis.call('PUBLISH', channel, '{"kind":"reserved","item":' .. cjson.encode(item) .. ',"epoch":' .. text(epoch)
     .. ',"version":' .. text(version) .. ',"left":' .. text(left) .. ',"buyers":' .. cjson.encode(newBuyers) .. '}')
