@@ -282,7 +282,9 @@ test('answers "busy" are one log line for each cause when they begin, a count wh
   ])
   ms += 30_000
   await ask('/api/away', 2)
-  expect(told()).toEqual([{ status: 503, failed: 301, forMs: 30_000, message: 'still answering busy' }])
+  expect(told()).toEqual([
+    { event: 'busy', phase: 'lasts', status: 503, failed: 301, forMs: 30_000, message: 'still answering busy' },
+  ])
   // A probe that finds the process unready neither ends it nor goes on with it.
   ms += 4_000
   await ask('/api/orders/1')
@@ -290,7 +292,9 @@ test('answers "busy" are one log line for each cause when they begin, a count wh
   expect(told()).toMatchObject([{ message: 'answered unready', route: '/readyz' }])
   ms += 1_000
   await ask('/api/orders/1', 2)
-  expect(told()).toEqual([{ status: 503, failed: 302, forMs: 30_000, message: 'no longer answering busy' }])
+  expect(told()).toEqual([
+    { event: 'busy', phase: 'ends', status: 503, failed: 302, forMs: 30_000, message: 'no longer answering busy' },
+  ])
 })
 
 test('the reference of the metrics says what the code says', () => {

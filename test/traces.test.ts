@@ -52,6 +52,20 @@ test('the shop’s trace goes on through queue, gate and ledger; answer, problem
     return (await answer.json()) as { trace?: string }
   }
   await until('the story names it', async () => (await story()).trace === OUTER.trace)
+  // A latency leads to the trace: an exemplar, for who asks for OpenMetrics.
+  const scraped = await fetch(`${server.url()}/metrics`, {
+    headers: { ...headers, accept: 'application/openmetrics-text' },
+  })
+  const metrics = await scraped.text()
+  expect(scraped.headers.get('content-type')).toStartWith('application/openmetrics-text')
+  for (const name of ['stampede_click_to_row_seconds_bucket', 'stampede_http_request_seconds_bucket'])
+    expect(metrics).toMatch(
+      new RegExp(`^${name}\\{.*\\} [0-9]+ # \\{trace_id="${OUTER.trace}"\\} [0-9.e-]+ [0-9.]+$`, 'm'),
+    )
+  expect(metrics).toMatch(/^stampede_order_asks_total\{outcome="placed"\} 1$/m)
+  expect(metrics).toEndWith('# EOF\n')
+  const plain = await (await fetch(`${server.url()}/metrics`, { headers })).text()
+  expect(plain).not.toContain('trace_id')
   expect(server.output()).toContain(`"trace":"${OUTER.trace}"`)
 
   // The gate, not the flag, refuses who asks at the same moment; such a problem names its trace too. A refusal that is known at once has none.

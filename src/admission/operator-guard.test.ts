@@ -55,8 +55,8 @@ test('guessing is over ten minutes after the last try beyond the limit, and cost
   guess('b', 11)
   expect(guard.guessing()).toMatchObject({ count: 4, address: 'b' })
   expect(lines).toEqual([
-    { address: 'a', refused: 1 },
-    { address: 'b', refused: 13 },
+    { event: 'operator_refused', address: 'a', refused: 1 },
+    { event: 'operator_refused', address: 'b', refused: 13 },
   ])
   pass(10 * MINUTE_MS + 1)
   expect(guard.guessing()).toBeUndefined()

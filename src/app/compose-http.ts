@@ -59,7 +59,7 @@ import { createParcelDesk } from '../flows/sell/parcel-desk.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
 import type { PageTrouble } from '../flows/tell/page-notices.ts'
-import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
+import { type createMetrics, METRICS_CONTENT_TYPE, OPEN_METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import { composeAdmission } from './compose-admission.ts'
 import { composeAlerts } from './compose-alerts.ts'
 import type { Flows } from './compose-flows.ts'
@@ -225,7 +225,12 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { edge, admission, live, monitor, alerts, asks, refusals, applyHeaders } = await openEdge(context, parts)
   const { isEdge, sharing, tickets, orderLimits, callLimits, lists, budget } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, edge)
-  const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
+  const scrape = {
+    contentType: METRICS_CONTENT_TYPE,
+    render: metrics.render,
+    // Exemplars are all that it has more.
+    open: context.tracing && { contentType: OPEN_METRICS_CONTENT_TYPE, render: metrics.renderOpen },
+  }
   const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, edge.identity)]
   const whole = () => [
     ...buyerRoutes(edge),

@@ -4,6 +4,8 @@
  * the figures are read (`src/telemetry`).
  */
 
+import type { TraceParent } from './trace.ts'
+
 /** Family → what may be counted in it. Shown as `stampede_<family>_total`. */
 export const COUNTED = {
   order_asks: [
@@ -144,7 +146,8 @@ export const SIZED = {
 
 export interface Meters {
   count<F extends CountFamily>(family: F, which: Counted[F][number], by?: number): void
-  time(what: keyof typeof TIMED, ms: number): void
+  /** @param trace of the click that took so long, where it is traced: an exemplar */
+  time(what: keyof typeof TIMED, ms: number, trace?: TraceParent): void
   size(what: keyof typeof SIZED, count: number): void
   /** For one route, by its template; asked for once, at the start. */
   route(method: string, template: string): RouteMeter
@@ -152,7 +155,7 @@ export interface Meters {
 
 export interface RouteMeter {
   /** One answer. Undefined: counted, but not timed. */
-  answered(status: number, ms: number | undefined): void
+  answered(status: number, ms: number | undefined, trace?: TraceParent | null): void
 }
 
 /** Counts nothing. */

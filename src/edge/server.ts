@@ -100,7 +100,7 @@ export function startMetricsServer(parts: Address & { readonly scrape: Scrape; r
       if (new URL(request.url).pathname !== '/metrics') return plainProblem('not_found')
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return problem('method_not_allowed', { headers: { allow: 'GET, HEAD' } })
-      return scrapeResponse(parts.scrape)
+      return scrapeResponse(parts.scrape, request)
     },
     error: error => failed(parts.log, error, 'scrape_failed', 'metrics could not be read'),
   })

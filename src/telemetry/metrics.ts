@@ -4,13 +4,15 @@
  * Counting never waits and never fails; gauges are read when Prometheus asks.
  */
 
-import { Registry } from 'prom-client'
+import { type OpenMetricsContentType, Registry } from 'prom-client'
 import type { Clock } from '../base/clock.ts'
 import { COUNTED, type Counted, type CountFamily, type Meters, type RouteMeter, SIZED, TIMED } from '../base/meters.ts'
+import type { TraceParent } from '../base/trace.ts'
 import { createGauges, type GaugeSources } from './gauges.ts'
 import { LATENCY_MS, PlainHistogram, type PlainMetric, register, SIZES, WAITS_MS } from './plain-metric.ts'
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
+export const OPEN_METRICS_CONTENT_TYPE = Registry.OPENMETRICS_CONTENT_TYPE
 
 /** Family → its labels (none for a single counter; two where `_` separates the values) and its help text. */
 const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[], help: string]>> = {
@@ -92,12 +94,12 @@ export function createMetrics(clock: Clock) {
       const tally: Record<string, number> = tallies[family]
       tally[which] = tally[which]! + by
     },
-    time: (what, ms) => timings[what].observe(ms),
+    time: (what, ms, trace) => timings[what].observe(ms, trace, trace === undefined ? 0 : clock.now()),
     size: (what, count) => sizes[what].observe(count),
     route(method, template) {
       const known = routes.find(one => one.labels.method === method && one.labels.route === template)
       if (known !== undefined) return known
-      const tally = new RouteTally(method, template)
+      const tally = new RouteTally(clock, method, template)
       routes.push(tally)
       return tally
     },
@@ -123,7 +125,13 @@ export function createMetrics(clock: Clock) {
     },
   ]
   const registry = new Registry()
-  for (const metric of list) register(registry, metric)
+  const open = new Registry<OpenMetricsContentType>()
+  open.setContentType(OPEN_METRICS_CONTENT_TYPE)
+  const both = (metric: PlainMetric) => {
+    register(registry, metric)
+    register(open, metric)
+  }
+  for (const metric of list) both(metric)
   return {
     meters,
     /** For the reference page. */
@@ -132,30 +140,34 @@ export function createMetrics(clock: Clock) {
     watch(sources: GaugeSources) {
       for (const metric of createGauges(sources, clock)) {
         list.push(metric)
-        register(registry, metric)
+        both(metric)
       }
     },
     render: () => registry.metrics(),
+    /** The same in OpenMetrics, which has a place for exemplars: traced clicks behind the latencies. */
+    renderOpen: () => open.metrics(),
   }
 }
 
 /** The answers of one route, by class of status. */
 class RouteTally implements RouteMeter {
+  readonly #clock: Pick<Clock, 'now'>
   readonly labels: { readonly method: string; readonly route: string }
   readonly #counts = new Float64Array(CLASSES.length)
   /** Made on first use: most routes never answer with most classes. */
   readonly #timings: (PlainHistogram | undefined)[] = CLASSES.map(() => undefined)
 
-  constructor(method: string, route: string) {
+  constructor(clock: Pick<Clock, 'now'>, method: string, route: string) {
+    this.#clock = clock
     this.labels = { method, route }
   }
 
-  answered(status: number, ms: number | undefined): void {
+  answered(status: number, ms: number | undefined, trace?: TraceParent | null): void {
     const i = ((status / 100) | 0) - 1
     this.#counts[i]! += 1
     if (ms === undefined) return
     this.#timings[i] ??= new PlainHistogram(LATENCY_MS)
-    this.#timings[i].observe(ms)
+    this.#timings[i].observe(ms, trace, trace ? this.#clock.now() : 0)
   }
 
   counts() {

@@ -25,7 +25,7 @@ function nextVersion(): string {
   const script = join(folder, 'src/gate/redis/scripts/reserve.lua')
   const text = readFileSync(script, 'utf8')
   const begin = text.indexOf("redis.call('XADD'")
-  const next = `${text.slice(0, begin)}${text.slice(begin).replace('cjson.encode(queued))', "cjson.encode(queued), 'region', 'eu')")}`
+  const next = `${text.slice(0, begin)}${text.slice(begin).replaceAll("'asks', written)", "'asks', written, 'region', 'eu')")}`
   expect(next).not.toBe(text)
   writeFileSync(script, next)
   return folder

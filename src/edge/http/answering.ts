@@ -87,8 +87,9 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
   function finish({ request, requestId, fromMs, route, meter }: Passage, response: Response, fault?: Fault) {
     const { status, headers } = response
     const ms = clock.elapsed() - fromMs
-    meter.answered(status, ms)
-    access.answered({ requestId, method: request.method, route, status, ms }, fault, headers.get(TRACE_RESPONSE_HEADER))
+    const trace = headers.get(TRACE_RESPONSE_HEADER)
+    meter.answered(status, ms, trace)
+    access.answered({ requestId, method: request.method, route, status, ms }, fault, trace)
     headers.set(REQUEST_ID_HEADER, requestId)
     if (draining || leavesTooMuch(request, status)) headers.set('connection', 'close')
     return applyHeaders?.(request, response) ?? response

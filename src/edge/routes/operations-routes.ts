@@ -18,19 +18,25 @@ export function healthRoutes(readiness: Readiness): readonly Route[] {
   ]
 }
 
-/** The metrics as text, and what it calls itself. */
-export interface Scrape {
+interface Rendering {
   readonly contentType: string
   render(): Promise<string>
 }
 
+/** The metrics as text, and what it calls itself; in OpenMetrics for those who ask for it, where that shows more. */
+export interface Scrape extends Rendering {
+  readonly open?: Rendering | undefined
+}
+
 /** For operators. On a port of its own it needs no token: see `startMetricsServer`. */
 export function metricsRoutes(scrape: Scrape, identity: Pick<Identity, 'operator'>): readonly Route[] {
-  const handle = operatorsOnly(identity, operationsCalls.metrics.role, () => scrapeResponse(scrape))
+  const handle = operatorsOnly(identity, operationsCalls.metrics.role, ({ request }) => scrapeResponse(scrape, request))
   return [route(operationsCalls.metrics, handle)]
 }
 
-export async function scrapeResponse({ render, contentType }: Scrape): Promise<Response> {
+export async function scrapeResponse(scrape: Scrape, request: Request): Promise<Response> {
+  const wantsOpen = request.headers.get('accept')?.includes('application/openmetrics-text') === true
+  const { render, contentType } = wantsOpen && scrape.open !== undefined ? scrape.open : scrape
   return new Response(await render(), { headers: { 'content-type': contentType, 'cache-control': 'no-store' } })
 }
 

@@ -42,7 +42,7 @@ export async function takeOrder(context: SellContext, live: LiveItem, click: Cli
   if (trace !== undefined) noteTrace(context, decision, trace)
   const outcome = decision.kind === 'reserved' ? await awaitPlaced(context, live, decision.reservation) : decision
   trace?.step('answer')
-  if (outcome.kind === 'placed') context.meters.time('click_to_row', clock.elapsed() - clickedAtMs)
+  if (outcome.kind === 'placed') context.meters.time('click_to_row', clock.elapsed() - clickedAtMs, trace?.parent)
 
   const before = faultPoint('answer.before')
   if (before) await before
