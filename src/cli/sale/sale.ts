@@ -6,6 +6,7 @@ import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { AuditsAnswer, OperatorSaleAnswer, OperatorSalesAnswer, StockChangeAnswer } from '../../wire/answers.ts'
 import { wholeNumber } from '../arguments.ts'
+import { addSaleImport } from '../import/sale-import.ts'
 import { card, print, printJson, table } from '../table.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 import { addSaleCreate } from './sale-create.ts'
@@ -25,6 +26,7 @@ const MOVES = {
 export function addSale(program: Command): void {
   const sale = program.command('sale').description('create sales and run them, on a running server')
   addSaleCreate(sale)
+  addSaleImport(sale)
   addList(sale)
   for (const [move, description] of Object.entries(MOVES)) {
     withServer(sale.command(move).description(description).argument('<sale>', 'its id')).action(
