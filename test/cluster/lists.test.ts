@@ -28,7 +28,7 @@ test('a denied buyer and a denied address are refused on four edges within a sec
   const path = `/api/sales/${sale.id}/items/${item}`
   const edges = cluster.edges().map(edge => edge.server().url())
   const [ann, bob] = [await shop.ticket('ann', sale.id, item), await shop.ticket('bob', sale.id, item)]
-  await shop.order(ann, 1)
+  await until('ann has an order', async () => 'order' in (await shop.order(ann, 1)).answer)
   const ask = (ticket: string, quantity: number) => async (url: string) => {
     const headers = { authorization: `Bearer ${ticket}` }
     return (await fetch(`${url}${path}/orders`, { method: 'POST', headers, body: JSON.stringify({ quantity }) })).status
