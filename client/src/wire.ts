@@ -26,6 +26,8 @@ export interface Item {
   readonly units: number
   /** Units that can still be ordered. */
   readonly left: number
+  /** Sold out and every unit is paid for: only a refund or new stock brings one back. Missing: units are left, may return, or it is not known. */
+  readonly mayReturn?: false | undefined
   /** Per order. */
   readonly quantityMax: number
   /** Orders per buyer, one live at a time. */
@@ -163,6 +165,8 @@ export interface Sale {
   readonly challenge: 'off' | 'auto' | number
   readonly items: ReadonlyArray<Item>
   readonly line?: SaleLine | undefined
+  /** It is in no public list. */
+  readonly listed?: false | undefined
   /** What the buyer must say before paying. Missing: nothing. */
   readonly contactFields?: ReadonlyArray<'email' | 'phone' | 'name' | 'address'> | undefined
   readonly payment?: ReadonlyArray<PaymentOffer> | undefined

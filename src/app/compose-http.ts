@@ -5,7 +5,7 @@ import { createClientAddress } from '../admission/client-address.ts'
 import { PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
-import type { SaleId } from '../domain/ids.ts'
+import type { ItemId, SaleId } from '../domain/ids.ts'
 import { RefusalTally } from '../edge/abuse/refusal-tally.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
@@ -117,7 +117,12 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const { trusts, isHome, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const lineOf = (sale: SaleId) => parts.followedLines.known(sale)
-  const stock = { ...createStockView(registry, context.view, sale => offersOf(flows.providers, sale)), lineOf }
+  const isAllPaid = (item: ItemId): boolean => monitor.isAllPaid(item)
+  const stock = {
+    ...createStockView(registry, context.view, sale => offersOf(flows.providers, sale)),
+    lineOf,
+    isAllPaid,
+  }
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
   const risk = composeRisk(context)

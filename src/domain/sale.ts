@@ -31,6 +31,8 @@ export interface SaleTerms {
   readonly holds?: HoldLimits | undefined
   /** Buyers wait in line, and get tickets when they are let in. Undefined: first come, first served. */
   readonly line?: LineTerms | undefined
+  /** It is in no public list: who has its address sees it and can buy. */
+  readonly unlisted?: true | undefined
   /** A draft that is kept to be copied, and can't be published. */
   readonly template?: true | undefined
   /** What the buyer must say before paying. Undefined: nothing. */
@@ -48,6 +50,10 @@ export interface Sale extends SaleTerms {
   readonly stateNo: number
   readonly rule: SaleRule
   readonly items: readonly Item[]
+}
+
+export function isListed(sale: Pick<Sale, 'unlisted'>): boolean {
+  return sale.unlisted !== true
 }
 
 /** When the first ticket is given out. */

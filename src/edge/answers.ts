@@ -6,7 +6,7 @@
 import { toRfc3339 } from '../base/clock.ts'
 import { toHex } from '../domain/draw/draw-bytes.ts'
 import type { HoldLimits } from '../domain/hold-limits.ts'
-import type { SaleId } from '../domain/ids.ts'
+import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
 import { type LineRate, type LineTerms, lineState, sealsAtMs } from '../domain/line.ts'
 import { times } from '../domain/money.ts'
@@ -30,6 +30,8 @@ import type { SaleLineAnswer } from '../wire/line/line-shapes.ts'
 /** With what is known of waiting lines without asking. */
 interface ShownStock extends StockView {
   readonly lineOf?: (sale: SaleId) => ShownLine | undefined
+  /** Every unit is in a paid order, as of the last audit here. */
+  readonly isAllPaid?: (item: ItemId) => boolean
 }
 
 interface ShownLine {
@@ -58,6 +60,7 @@ export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
     items,
     line: sale.line && wireLine(sale, sale.line, stock),
     contactFields: sale.contactFields,
+    listed: sale.unlisted === true ? false : undefined,
     payment: stock.offersOf?.(sale),
   }
 }
@@ -99,7 +102,7 @@ function wireHolds({ unpaidCountsMs, payAgainMs, ...limits }: HoldLimits): Opera
   return { ...limits, unpaidCountsSeconds: inSeconds(unpaidCountsMs), payAgainSeconds: inSeconds(payAgainMs) }
 }
 
-function wireItem(item: Item, stock: StockView): ItemAnswer {
+function wireItem(item: Item, stock: ShownStock): ItemAnswer {
   return {
     id: item.id,
     sku: item.sku,
@@ -109,6 +112,7 @@ function wireItem(item: Item, stock: StockView): ItemAnswer {
     listPrice: item.listPrice,
     units: item.units,
     left: stock.leftOf(item.id) ?? item.available,
+    mayReturn: stock.isAllPaid?.(item.id) === true ? false : undefined,
     quantityMax: item.quantityMax,
     attemptsMax: item.attemptsMax,
     payWithinSeconds: item.payWithinMs / 1000,

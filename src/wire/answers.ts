@@ -47,6 +47,12 @@ const itemAnswer = named('Item', {
   listPrice: moneyAnswer.optional(),
   units: count.describe('Put on sale.'),
   left: count.describe('Units that can still be ordered.'),
+  mayReturn: z
+    .literal(false)
+    .optional()
+    .describe(
+      'Sold out and every unit is paid for: only a refund or new stock brings one back. Missing: units are left, may return, or it is not known.',
+    ),
   quantityMax: z.int().min(1).max(QUANTITY_MAX).describe('Per order.'),
   attemptsMax: z.int().min(1).describe('Orders per buyer, one live at a time.'),
   payWithinSeconds: z.number().min(0),
@@ -83,6 +89,7 @@ export const saleAnswer = named('Sale', {
     .describe('Whether the ticket asks for a proof of work first.'),
   items: z.array(itemAnswer),
   line: saleLineAnswer.optional(),
+  listed: z.literal(false).optional().describe('It is in no public list.'),
   contactFields: z
     .array(z.enum(CONTACT_FIELDS))
     .optional()

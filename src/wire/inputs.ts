@@ -158,6 +158,10 @@ export const saleInput = z
     holds: holdsInput.optional(),
     line: lineInput.optional(),
     contactFields: contactFields.optional(),
+    listed: z
+      .boolean()
+      .default(true)
+      .describe('`false`: in no public list, as for a rehearsal. Who has its address sees it and can buy.'),
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
@@ -202,6 +206,7 @@ export const saleEdit = z.strictObject({
   holds: holdsInput.nullish(),
   line: lineInput.nullish(),
   contactFields: contactFields.nullish(),
+  listed: saleFields.listed.unwrap().optional(),
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 

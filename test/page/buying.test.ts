@@ -15,6 +15,22 @@ async function lose(route: Route): Promise<void> {
   await route.abort('connectionreset').catch(() => {})
 }
 
+/** A guest pays at the sandbox, without a page. */
+async function payAs(order: string, buyer: string): Promise<void> {
+  const post = async (path: string, token: string, body: unknown) => {
+    const response = await fetch(stage.shop.url() + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify(body),
+    })
+    return (await response.json()) as Record<string, string>
+  }
+  const { token = '' } = await post('/api/session', '', { buyer })
+  const { payUrl = '' } = await post(`/api/orders/${order}/payment`, token, {})
+  const approved = await fetch(`${payUrl}/approve`, { method: 'POST', headers: { accept: 'application/json' } })
+  expect(approved.ok).toBe(true)
+}
+
 /** Everything that every visit owes to everybody. */
 async function leave(visitor: Visitor, page: Page): Promise<void> {
   expect(await barriers(page)).toEqual([])
@@ -58,6 +74,57 @@ test('takes a buyer from the countdown to "paid", through a reload and the back 
   expect(await page.locator('.order-row').getAttribute('data-state')).toBe('paid')
   expect((await stage.shop.orders(sale)).map(({ state }) => state)).toEqual(['paid'])
   expect(visitor.ordersSent()).toBe(1)
+  await leave(visitor, page)
+  await stage.shop.endAll()
+})
+
+test('does not say that units may return when every one of them is paid for', async () => {
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const order = await stage.shop.take(sale, 'payer', 1)
+  const visitor = await stage.newVisitor()
+  const page = await visitor.tab(sale.path)
+  await page.locator('.note', { hasText: 'Units may return' }).waitFor()
+  await payAs(order, 'payer')
+  await until('the server knows', async () => {
+    const seen = (await (await fetch(`${stage.shop.url()}/api/sales/${sale.id}`)).json()) as { items: object[] }
+    return Bun.deepMatch({ mayReturn: false }, seen.items[0]!)
+  })
+  await page.reload()
+  await page.locator('.note', { hasText: 'Every unit is paid for' }).waitFor()
+  expect(await page.getByText('may return').count()).toBe(0)
+  // A unit may come back all the same: the operator refunds it.
+  await stage.shop.till.operator('POST', `/orders/${order}/refund`, { restock: true })
+  await button(page, 'live').waitFor()
+  await leave(visitor, page)
+  await stage.shop.endAll()
+})
+
+test('the front page shows what is in each sale, and no sale that is not listed', async () => {
+  const many = ['Cup', 'Bowl', 'Jug', 'Tray', 'Spoon'].map((name, i) => ({ name, units: 2, price: 1000 * (i + 1) }))
+  const evening = await stage.shop.sale(-1_000, many, { name: 'Tableware evening' })
+  await stage.shop.sale(600_000, [{ units: 3, name: 'Kettle' }], { name: 'Tomorrow' })
+  const hidden = await stage.shop.sale(-1_000, [{ units: 3 }], { name: 'REHEARSAL, not for sale' })
+  await stage.shop.till.operator('PATCH', `/sales/${hidden.id}`, { listed: false })
+  const visitor = await stage.newVisitor()
+  const page = await visitor.tab('/')
+  const tile = page.locator(`.tile[href="${evening.path}"]`)
+  await tile.waitFor()
+  const shown = await tile.innerText()
+  for (const said of ['Tableware evening', 'Cup', '10', 'Bowl', '20', 'Jug', '30', 'and 2 more'])
+    expect(shown).toContain(said)
+  expect(await tile.locator('.tile-product .picture').count()).toBe(3)
+  await page.locator('.tile', { hasText: 'Kettle' }).waitFor()
+  await until('it is not listed any more', async () => {
+    const { sales } = (await (await fetch(`${stage.shop.url()}/api/sales`)).json()) as { sales: { id: string }[] }
+    return !sales.some(({ id }) => id === hidden.id)
+  })
+  await page.reload()
+  await tile.waitFor()
+  expect(await page.getByText('REHEARSAL').count()).toBe(0)
+  expect(await barriers(page)).toEqual([])
+  // Who has the address can still buy: a rehearsal's crowd does.
+  await page.goto(stage.shop.url() + hidden.path)
+  await button(page, 'live').waitFor()
   await leave(visitor, page)
   await stage.shop.endAll()
 })

@@ -22,6 +22,7 @@ const en = {
   notFound: 'Page not found',
   notFoundNote: 'The address may be wrong, or the page no longer exists.',
   toSales: 'See all sales',
+  moreItems: (count: number) => `and ${count} more`,
 
   closesIn: 'Closes in',
   opensAt: (time: string) => `Opens ${time}`,
@@ -64,6 +65,7 @@ const en = {
   reservedNote: 'Your order is being placed. This takes a moment.',
   soldOut: 'Sold out',
   soldOutNote: 'Units may return when orders are not paid in time. Keep this page open: the button unlocks by itself.',
+  allPaidNote: 'Every unit is paid for.',
   over: 'This sale is over',
   overNote: 'Thank you for coming. Your orders are under “My orders”.',
   paused: 'Paused',
@@ -180,6 +182,7 @@ const zh: Words = {
   notFound: '页面不存在',
   notFoundNote: '地址可能有误，或者内容已不存在。',
   toSales: '查看全部场次',
+  moreItems: count => `还有 ${count} 件商品`,
 
   closesIn: '距结束',
   opensAt: time => `${time} 开抢`,
@@ -222,6 +225,7 @@ const zh: Words = {
   reservedNote: '正在生成订单，请稍候。',
   soldOut: '已抢光',
   soldOutNote: '如有订单超时未支付，商品会重新放出。请保持页面打开，按钮会自动恢复可用。',
+  allPaidNote: '所有商品均已付款售出。',
   over: '本场已结束',
   overNote: '感谢参与。您的订单在“我的订单”中。',
   paused: '已暂停',

@@ -94,10 +94,11 @@ const sale: z.ZodType<Sale> = z
       .optional(),
     line: line.optional(),
     contactFields: z.array(z.enum(CONTACT_FIELDS)).optional(),
+    unlisted: z.literal(true).optional(),
     items: z.array(item).min(1),
   })
   // JSON leaves undefined fields out.
-  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, line, contactFields, ...rest }) => ({
+  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, line, contactFields, unlisted, ...rest }) => ({
     ...rest,
     ticketsBeforeMs,
     challenge,
@@ -105,6 +106,7 @@ const sale: z.ZodType<Sale> = z
     holds,
     line,
     contactFields,
+    unlisted,
   }))
 
 const sales = z.array(sale).max(LISTED_MAX)

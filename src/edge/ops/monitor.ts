@@ -13,7 +13,7 @@ import type { LimitDifference } from '../../admission/shared-counts.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
-import type { SaleId } from '../../domain/ids.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
 import type { AuditContext } from '../../flows/check/check-context.ts'
@@ -97,6 +97,8 @@ export class Monitor {
   readonly #within: ReturnType<typeof createSharedTimeout>
   /** The last audit of each sale whose findings are on the board. */
   readonly #judged = new Map<SaleId, readonly AuditLine[]>()
+  /** Items whose every unit is in a paid order, as of that audit. */
+  readonly #allPaid = new Set<ItemId>()
   /** The last of each sale, for the time without the ledger. */
   readonly #summaries = new Map<SaleId, Summary>()
   #auditedAtMs = Number.NEGATIVE_INFINITY
@@ -179,6 +181,11 @@ export class Monitor {
     }
   }
 
+  /** Seconds old, and not known of a sale that is not live. */
+  isAllPaid(item: ItemId): boolean {
+    return this.#allPaid.has(item)
+  }
+
   trouble(): readonly Trouble[] {
     return this.#board.list()
   }
@@ -210,9 +217,10 @@ export class Monitor {
         this.#judge(sale.id, (await this.#inTime(this.#audit(sale, REST_IN_BACKGROUND))).lines)
       }),
     ]))
-    for (const id of this.#judged.keys()) {
+    for (const [id, lines] of this.#judged) {
       if (sales.has(id)) continue
       this.#judged.delete(id)
+      for (const { item } of lines) this.#allPaid.delete(item)
       this.#board.see(id, [])
     }
   }
@@ -234,6 +242,9 @@ export class Monitor {
   #judge(sale: SaleId, lines: readonly AuditLine[]): void {
     if (this.#judged.get(sale) === lines) return
     this.#judged.set(sale, lines)
+    for (const { item, paid, units } of lines)
+      if (units > 0 && paid === units) this.#allPaid.add(item)
+      else this.#allPaid.delete(item)
     this.#board.see(
       sale,
       lines.flatMap(line => auditFindings(sale, line)),

@@ -6,7 +6,7 @@ import { endedSessionCookies, sessionCookies } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
 import type { BuyerId } from '../../domain/ids.ts'
-import type { Sale, SaleChallenge } from '../../domain/sale.ts'
+import { isListed, type Sale, type SaleChallenge } from '../../domain/sale.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
 import { giveTicket } from '../../flows/sell/give-ticket.ts'
 import { REFUSAL_REASONS, type RefusalReason } from '../../wire/abuse/refusal-reasons.ts'
@@ -57,7 +57,7 @@ const handlers = {
 
   async sales({ catalog, stock }, { request }) {
     const list = await catalog.list()
-    return jsonWithEtag(request, { sales: list.map(one => wireSale(one, stock)) })
+    return jsonWithEtag(request, { sales: list.filter(isListed).map(one => wireSale(one, stock)) })
   },
 
   async sale({ catalog, stock }, exchange) {

@@ -12,7 +12,8 @@ type CheckedEdit = z.output<typeof saleEdit>
 type CheckedItemEdit = NonNullable<CheckedEdit['items']>[number]
 
 export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
-  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, items, ...sale } = wish
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, listed, items, ...sale } =
+    wish
   return {
     ...sale,
     // A draw is known by its line: processes of the version before know no other rule.
@@ -24,6 +25,7 @@ export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
     challenge: challenge === 'off' ? undefined : challenge,
     holds: holds && toHolds(holds),
     line: line && toLine(line),
+    unlisted: listed ? undefined : true,
     items: items.map(toNewItem),
   }
 }
@@ -39,7 +41,8 @@ function toNewItem(wish: z.output<typeof itemInput>): NewItem {
 
 /** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */
 export function toEdit(edit: CheckedEdit): SaleEdit {
-  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, items, ...sale } = edit
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, listed, items, ...sale } =
+    edit
   return {
     ...sale,
     opensAtMs: opensAt,
@@ -49,6 +52,7 @@ export function toEdit(edit: CheckedEdit): SaleEdit {
     challenge: challenge === 'off' ? null : challenge,
     holds: holds && toHolds(holds),
     line: line && toLine(line),
+    unlisted: listed === undefined ? undefined : listed ? null : true,
     items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
   }
 }

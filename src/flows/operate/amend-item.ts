@@ -98,6 +98,7 @@ export function saleChanges(from: Sale, to: Sale): FieldChange[] {
     ],
     ['challenge', from.challenge ?? 'off', to.challenge ?? 'off'],
     ['paymentProviders', from.paymentProviders?.join(','), to.paymentProviders?.join(',')],
+    ['listed', from.unlisted !== true, to.unlisted !== true],
     ['contactFields', from.contactFields?.join(','), to.contactFields?.join(',')],
     ['holds', holdsText(from.holds), holdsText(to.holds)],
     ['line', from.line && JSON.stringify(from.line), to.line && JSON.stringify(to.line)],

@@ -19,7 +19,7 @@ import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { SaleId } from '../../domain/ids.ts'
-import type { Sale } from '../../domain/sale.ts'
+import { isListed, type Sale } from '../../domain/sale.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { INDEX_PATH, type PageStore, type StaticFile, saleOfPath, salePath } from '../../pages/page-store.ts'
 import type { PageNotices, PageTrouble } from './page-notices.ts'
@@ -127,7 +127,9 @@ export class PagePublisher {
     }
     this.#seen = seen
     const nowMs = this.#context.clock.now()
-    const shown = sales.filter(sale => sale.state !== 'over' && nowMs < sale.closesAtMs).slice(-INDEX_SALES_MAX)
+    const shown = sales
+      .filter(sale => isListed(sale) && sale.state !== 'over' && nowMs < sale.closesAtMs)
+      .slice(-INDEX_SALES_MAX)
     this.#want(INDEX_PATH, writer.index(shown), () => writer.index(shown))
   }
 

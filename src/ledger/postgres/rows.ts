@@ -152,7 +152,7 @@ function termsOf(row: Row): SaleTerms {
   const { terms } = row
   assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
   const known = terms as Record<string, unknown>
-  const { ticketsBeforeMs, challenge, paymentProviders, holds, line, template, contactFields } = known
+  const { ticketsBeforeMs, challenge, paymentProviders, holds, line, template, unlisted, contactFields } = known
   assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
   assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
   const isNames = Array.isArray(paymentProviders) && paymentProviders.every(one => typeof one === 'string')
@@ -167,6 +167,7 @@ function termsOf(row: Row): SaleTerms {
     holds: holds as HoldLimits | undefined,
     line: line as LineTerms | undefined,
     template: template === true ? true : undefined,
+    unlisted: unlisted === true ? true : undefined,
     // A field that only a newer version can ask for is asked for there.
     contactFields: (contactFields as ContactField[] | undefined)?.filter(one => CONTACT_FIELDS.includes(one)),
   }

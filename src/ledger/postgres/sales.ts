@@ -93,9 +93,19 @@ function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] 
     holds,
     line,
     template,
+    unlisted,
     contactFields,
   } = sale
-  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds, line, template, contactFields })
+  const terms = JSON.stringify({
+    ticketsBeforeMs,
+    challenge,
+    paymentProviders,
+    holds,
+    line,
+    template,
+    unlisted,
+    contactFields,
+  })
   const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
   return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, terms, JSON.stringify(written), by]
 }

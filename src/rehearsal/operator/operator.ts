@@ -80,7 +80,7 @@ export class Operator {
     return best
   }
 
-  /** A draft with units of its own and a name that can't be taken for a real sale. Buyers do not see it yet. */
+  /** A draft with units of its own and a name that can't be taken for a real sale. No public list shows it, before and after it is published. */
   async create(units: number, shards: number, nowMs: number, opensAtMs: number, line?: { readonly rate: LineRate }) {
     const name = `REHEARSAL ${toRfc3339(nowMs).slice(0, 19)}Z, not for sale`
     const sale = await this.#call<OperatorSaleAnswer>('POST', '/api/admin/sales', {
@@ -88,12 +88,13 @@ export class Operator {
       opensAt: toRfc3339(opensAtMs),
       closesAt: toRfc3339(opensAtMs + SALE_MS),
       ...(line !== undefined && { line: { opensAt: toRfc3339(nowMs), order: 'arrival', rate: line.rate } }),
+      listed: false,
       items: [{ ...ITEM, units, ...(shards > 1 && { shards }) }],
     })
     return { sale: sale.id, item: sale.items[0]!.id, name, opensAtMs }
   }
 
-  /** From here on the sale is public, even if the answer is lost: the caller must end it. */
+  /** From here on buyers who know its address can buy, even if the answer is lost: the caller must end it. */
   async publish(sale: string): Promise<void> {
     await this.#call('POST', `/api/admin/sales/${sale}/publish`)
     await this.#call('POST', `/api/admin/sales/${sale}/warm`)

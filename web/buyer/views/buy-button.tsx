@@ -82,7 +82,7 @@ function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): 
     case 'paid':
       return { label: text.paid, note: text.paidNote }
     case 'sold_out':
-      return { label: text.soldOut, note: text.soldOutNote }
+      return { label: text.soldOut, note: item.mayReturn === false ? text.allPaidNote : text.soldOutNote }
     case 'over':
       return { label: text.over, note: text.overNote }
     case 'paused':

@@ -11,6 +11,7 @@ import { Picture } from './picture.tsx'
 import { SaleView } from './sale-view.tsx'
 
 const PAST_MAX = 6
+const PRODUCTS_SHOWN = 3
 
 export function HomeView() {
   const text = words()
@@ -62,6 +63,28 @@ function Group({ title, sales }: { readonly title: string; readonly sales: reado
   )
 }
 
+/** What is in the sale: its items with their prices, the first few of many. */
+function Products({ sale: { name, items } }: { readonly sale: Sale }) {
+  const [only] = items
+  if (items.length === 1 && only?.name === name) return <span class="tile-price">{formatMoney(only.price)}</span>
+  return (
+    <span class="tile-products">
+      {items.slice(0, PRODUCTS_SHOWN).map(item => (
+        <span class="tile-product" key={item.id}>
+          {items.length > 1 && <Picture item={item} />}
+          <span class="tile-item" dir="auto">
+            {item.name}
+          </span>
+          <span>{formatMoney(item.price)}</span>
+        </span>
+      ))}
+      {items.length > PRODUCTS_SHOWN && (
+        <span class="tile-when">{words().moreItems(items.length - PRODUCTS_SHOWN)}</span>
+      )}
+    </span>
+  )
+}
+
 function Tile({ sale }: { readonly sale: Sale }) {
   const text = words()
   const [item] = sale.items
@@ -86,7 +109,7 @@ function Tile({ sale }: { readonly sale: Sale }) {
       <span class="tile-name" dir="auto">
         {sale.name}
       </span>
-      {item !== undefined && <span class="tile-price">{formatMoney(item.price)}</span>}
+      <Products sale={sale} />
       <span class="tile-when">{when}</span>
     </a>
   )
