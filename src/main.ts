@@ -29,6 +29,8 @@ import { addServe, explain } from './cli/serve.ts'
 const program = new Command('stampede')
   .version(VERSION, '--version', 'print the version')
   .description('A flash-sale engine: sells each unit exactly once and keeps its word when a part dies.')
+  // One prefix for every error, its own and ours.
+  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'stampede: ')) })
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
 addServe(program)
 addSale(program)

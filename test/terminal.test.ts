@@ -2,18 +2,23 @@
 
 import { afterEach, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
+import { dirname, resolve } from 'node:path'
 import { Playground } from './harness/playground.ts'
 import { PROGRAM } from './harness/program.ts'
 import { until } from './harness/until.ts'
 
 const SCREEN_LINES = 24
+const SCREEN_COLUMNS = 80
 const playground = new Playground()
 afterEach(() => playground.undo())
 
 test('what a newcomer sees fits on one screen; Ctrl-C stops it', async () => {
-  const command = `exec ${process.execPath} ${PROGRAM} serve --port 0`
+  const command = `stty cols ${SCREEN_COLUMNS} rows ${SCREEN_LINES}; exec ${process.execPath} ${resolve(PROGRAM)} serve --port 0`
+  const home = dirname(playground.dataDir())
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TERM: 'xterm', DATA_DIR: playground.dataDir() },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TERM: 'xterm' },
+    // A folder of one's own, and nothing set: as a newcomer has it.
+    cwd: home,
   })
   playground.onUndo(() => child.kill('SIGKILL'))
   let seen = ''
@@ -22,11 +27,16 @@ test('what a newcomer sees fits on one screen; Ctrl-C stops it', async () => {
 
   const url = await until('the line that says it is ready', () => /^stampede ready on (\S+)\r$/m.exec(seen)?.[1])
   const lines = seen.replaceAll('\r', '').split('\n')
-  expect(lines.length).toBeLessThanOrEqual(SCREEN_LINES)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room.
+  const rows = lines.map(line => Math.max(1, Math.ceil(line.replace(/\x1b\[[0-9;]*m/g, '').length / SCREEN_COLUMNS)))
+  const height = rows.reduce((sum, one) => sum + one, 0)
+  console.log(`${height} of ${SCREEN_LINES} rows`)
+  expect(height, seen).toBeLessThanOrEqual(SCREEN_LINES)
+  expect(lines.filter((_, at) => rows[at]! > 1)).toEqual([])
   const screen = lines.join('\n')
   expect(screen).toMatch(/^ {2}Stampede \d+\.\d+\.\d+$/m)
   expect(screen).toContain(`Shop       ${url}\n`)
-  expect(screen).toMatch(/Operators {2}http:\S+\/ops {3}the operator token is in .*admin-token$/m)
+  expect(screen).toMatch(/Operators {2}http:\S+\/ops\n {13}the operator token is in .*admin-token$/m)
   expect(screen).toMatch(/On sale {4}Demo sale: 100 units, opens in \d+ s$/m)
   expect(screen).toContain('Guest sign-in is on')
   expect(screen).not.toContain('{"level"')
@@ -44,4 +54,7 @@ test('the version is that of the package, and a port that is none is refused', a
   const refused = run('serve', '--port', 'http')
   expect(refused.exitCode).toBe(2)
   expect(refused.stderr.toString()).toMatch(/^stampede: PORT: .+\n$/)
+  const unknown = run('serve', '--prt', '80')
+  expect(unknown.exitCode).toBe(2)
+  expect(unknown.stderr.toString(), 'one prefix, also for what the parser refuses').toMatch(/^stampede: unknown option/)
 })

@@ -5,6 +5,9 @@ import { ConfigError, readConfig } from '../app/config/config.ts'
 import { serve } from '../app/start/lifecycle.ts'
 import { Fault } from '../base/fault.ts'
 
+/** Where the terminal does not report its width. */
+const COLUMNS = 80
+
 export function addServe(program: Command): void {
   program
     .command('serve')
@@ -26,7 +29,9 @@ export function addServe(program: Command): void {
         dump = asked
       }
       const { stdout } = process
-      const terminal = stdout.isTTY ? { terminal: { colours: stdout.hasColors() } } : {}
+      const terminal = stdout.isTTY
+        ? { terminal: { colours: stdout.hasColors(), columns: () => stdout.columns || COLUMNS } }
+        : {}
       await serve(config, { print: line => stdout.write(`${line}\n`), ...terminal, onDumpAsked }, stopping.signal)
     })
 }

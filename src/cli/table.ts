@@ -41,6 +41,9 @@ export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): str
   return `${[line(columns.map(column => column.title.toUpperCase())), ...cells.map(line)].join('\n')}\n`
 }
 
+/** As times leave the system. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
 /** One thing, a line for each of its fields. */
 export function card(fields: readonly (readonly [string, unknown])[]): string {
   const known = fields.filter(([, value]) => value !== undefined && value !== null)
@@ -65,7 +68,17 @@ export function size(bytes: number): string {
 
 function show(value: unknown): string {
   if (value === undefined || value === null) return '-'
-  return printable(String(value))
+  const text = String(value)
+  return MOMENT.test(text) ? localTime(Date.parse(text)) : printable(text)
+}
+
+/** By the clock and in the zone of whoever reads it, which is said. JSON keeps times as they are. */
+function localTime(unixMs: number): string {
+  const aheadMin = -new Date(unixMs).getTimezoneOffset()
+  const local = new Date(unixMs + aheadMin * 60_000).toISOString().slice(0, 19).replace('T', ' ')
+  if (aheadMin === 0) return `${local} UTC`
+  const [hours, minutes] = [Math.floor(Math.abs(aheadMin) / 60), Math.abs(aheadMin) % 60]
+  return `${local} ${aheadMin < 0 ? '-' : '+'}${`${hours}`.padStart(2, '0')}:${`${minutes}`.padStart(2, '0')}`
 }
 
 /** East Asian wide and full-width forms, and emoji, take two cells. */

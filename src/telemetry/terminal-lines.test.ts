@@ -14,6 +14,22 @@ test('a line has the time of day, the message and its fields', () => {
   expect(lines).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d item on sale item=42 epoch=3\n$/)])
 })
 
+test('on a terminal what only informs is one row; a warning is whole', () => {
+  const lines: string[] = []
+  const log = createPinoLog('info', {
+    lines: createTerminalLines(
+      text => void lines.push(text),
+      false,
+      () => 40,
+    ),
+  })
+  log.info({ event: 'item_on_sale', item: '4'.repeat(60) }, 'item on sale')
+  log.warn({ event: 'ledger_awaited', why: 'w'.repeat(60) }, 'waiting')
+  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d item on sale item=4+…\n$/)
+  expect(lines[0]!.trimEnd()).toHaveLength(40)
+  expect(lines[1]).toContain('w'.repeat(60))
+})
+
 test('warnings and errors have a word in front, and the message of their cause', () => {
   const { log, lines } = logged()
   log.warn({ event: 'ledger_awaited' }, 'waiting')

@@ -6,13 +6,16 @@
 import { printable } from '../base/printable.ts'
 
 const VALUE_MAX = 80
+/** The time of day and a space. */
+const CLOCK_WIDTH = 9
 const LEVELS: Readonly<Record<string, readonly [word: string, colour: number]>> = {
   warn: ['warning: ', 33],
   error: ['ERROR: ', 31],
   fatal: ['ERROR: ', 31],
 }
 
-export function createTerminalLines(write: (text: string) => void, colours: boolean) {
+/** @param columns how wide the terminal is; then a line that only informs is one row of it: its fields are cut */
+export function createTerminalLines(write: (text: string) => void, colours: boolean, columns?: () => number) {
   const paint = (colour: number, text: string) =>
     colours && colour > 0 && text !== '' ? `\x1b[${colour}m${text}\x1b[0m` : text
   return {
@@ -22,10 +25,16 @@ export function createTerminalLines(write: (text: string) => void, colours: bool
       const [word, colour] = LEVELS[String(level)] ?? ['', 0]
       const message = printable(`${word}${msg}${causeOf(err)}`)
       const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${shownOf(value)}`)
-      write(`${paint(2, timeOfDay(String(time)))} ${paint(colour, message)}${paint(2, printable(shown.join('')))}\n`)
+      const room = word === '' && columns !== undefined ? columns() - CLOCK_WIDTH : Number.POSITIVE_INFINITY
+      const said = cutTo(room, message)
+      const rest = cutTo(room - said.length, printable(shown.join('')))
+      write(`${paint(2, timeOfDay(String(time)))} ${paint(colour, said)}${paint(2, rest)}\n`)
     },
   }
 }
+
+const cutTo = (length: number, text: string) =>
+  text.length <= length ? text : length < 1 ? '' : `${text.slice(0, length - 1)}…`
 
 /** By the clock on the wall of who reads it. */
 function timeOfDay(time: string): string {

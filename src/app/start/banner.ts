@@ -7,6 +7,9 @@ import type { Config } from '../config/config.ts'
 import { VERSION } from './version.ts'
 
 const SALES_SHOWN = 3
+/** Of a terminal of 80 columns, with a margin. */
+const WIDTH = 76
+const NAME_MAX = 30
 
 interface Ready {
   readonly url: string
@@ -23,13 +26,15 @@ export function banner({ url, config, adminTokenPath, sales, notes, nowMs }: Rea
     .toSorted((a, b) => a.opensAtMs - b.opensAtMs)
   const shown = upcoming.slice(0, SALES_SHOWN).map(sale => saleLine(sale, nowMs))
   if (upcoming.length > SALES_SHOWN) shown.push(`and ${upcoming.length - SALES_SHOWN} more`)
-  const token = adminTokenPath === undefined ? '' : `   the operator token is in ${shortPath(adminTokenPath)}`
   const isEdge = config.roles.includes('edge')
   const rows: (readonly [string, string])[] = [
     ...(isEdge
       ? ([
           ['Shop', url],
-          ['Operators', `${url}/ops${token}`],
+          ['Operators', `${url}/ops`],
+          ...(adminTokenPath === undefined
+            ? []
+            : [['', `the operator token is in ${shortPath(adminTokenPath)}`] as const]),
           ['API', `${url}/docs`],
         ] as const)
       : []),
@@ -48,16 +53,29 @@ export function banner({ url, config, adminTokenPath, sales, notes, nowMs }: Rea
     '',
     ...rows.map(([name, text]) => `  ${name.padEnd(11)}${text}`),
     '',
-    ...notes.map(note => `  ${note}`),
+    ...notes.flatMap(note => wrapped(note)).map(line => `  ${line}`),
     ...(notes.length > 0 ? [''] : []),
   ]
+}
+
+/** In lines that fit. */
+function wrapped(text: string): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= WIDTH) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }
 
 function saleLine({ name, opensAtMs, items }: Sale, nowMs: number): string {
   const units = items.reduce((sum, item) => sum + item.units, 0)
   const inSeconds = Math.ceil((opensAtMs - nowMs) / 1_000)
   const when = inSeconds <= 0 ? 'open' : inSeconds < 120 ? `opens in ${inSeconds} s` : `opens ${localTime(opensAtMs)}`
-  return `${printable(name)}: ${units.toLocaleString('en')} ${units === 1 ? 'unit' : 'units'}, ${when}`
+  const shownName = printable(name)
+  const cut = shownName.length > NAME_MAX ? `${shownName.slice(0, NAME_MAX)}…` : shownName
+  return `${cut}: ${units.toLocaleString('en')} ${units === 1 ? 'unit' : 'units'}, ${when}`
 }
 
 /** By the clock and the zone of this machine. */

@@ -27,14 +27,14 @@ const GIVE_BACK_SHARE = 1 / 4
 /** Where the process writes to. On a terminal it writes for a person, anywhere else for programs: JSON lines and one line when it is ready. */
 interface Output {
   readonly print: (line: string) => void
-  readonly terminal?: { readonly colours: boolean }
+  readonly terminal?: { readonly colours: boolean; readonly columns: () => number }
   /** Calls it when someone asks this process for its last decisions. */
   readonly onDumpAsked?: (dump: () => void) => void
 }
 
 export async function serve(config: Config, output: Output, stopping: AbortSignal): Promise<void> {
   const { print, terminal } = output
-  const lines = terminal && createTerminalLines(text => print(text.trimEnd()), terminal.colours)
+  const lines = terminal && createTerminalLines(text => print(text.trimEnd()), terminal.colours, terminal.columns)
   const hashKey = config.logsHashedBuyers ? ownSecret(config, systemRandom, 'log-key') : undefined
   const log = createPinoLog(config.logLevel, { lines, hashKey })
   log.info({ event: 'starting', config: config.shown }, 'starting')
