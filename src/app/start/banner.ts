@@ -61,10 +61,10 @@ export function banner({ url, config, adminTokenPath, sales, notes, nowMs }: Rea
 /** In lines that fit. */
 function wrapped(text: string): readonly string[] {
   const lines: string[] = []
-  for (const word of text.split(' ')) {
+  for (const part of text.split(' ')) {
     const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= WIDTH) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
+    if (last !== undefined && last.length + 1 + part.length <= WIDTH) lines[lines.length - 1] = `${last} ${part}`
+    else lines.push(part)
   }
   return lines
 }
