@@ -9,6 +9,7 @@
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- challenge         what a proof of work costs the server, and what a flood of them slows
  *     npm run bench -- line              joins to a waiting line a second, and the memory of a person in it
+ *     npm run bench -- sybil [--quick]   whose units they are when one person comes with many accounts, without a line and with a draw
  *     npm run bench -- adversary [--quick] [--defence NAME]   honest buyers' share of the units, with each defence on and off
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
@@ -49,6 +50,7 @@ import { growthOverItems } from './surveys/growth-over-items.ts'
 import { kafkaBacklog } from './surveys/kafka-backlog.ts'
 import { line } from './surveys/line.ts'
 import { memory } from './surveys/memory.ts'
+import { sybil } from './sybil/command.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
 const CASES: readonly BenchCase[] = [
@@ -200,6 +202,14 @@ program
   .option('--defence <name>', 'only this row of the table')
   .action(async ({ quick, defence }: { quick: boolean; defence?: string }) => {
     process.exitCode = await adversary(quick, defence)
+  })
+
+program
+  .command('sybil')
+  .description('whose units they are when one person comes with many accounts, without a line and with a draw')
+  .option('--quick', 'one draw instead of five', false)
+  .action(async ({ quick }: { quick: boolean }) => {
+    process.exitCode = await sybil(quick)
   })
 
 let interrupted = false
