@@ -49,11 +49,11 @@ const isPerson = (buyer: string) => buyer.startsWith('person')
 
 export async function playSybil(url: () => string, { units, how, phones }: SybilPlan): Promise<SybilOutcome> {
   const shop = new LineShop(url)
-  return how === 'first' ? playFirst(shop, url, units) : playDraw(shop, url, units, how === 'claim', phones)
+  return how === 'first' ? playFirst(shop, units) : playDraw(shop, url, units, how === 'claim', phones)
 }
 
 /** All have tickets before the opening. Programs order at the opening, people when they have seen it. */
-async function playFirst(shop: LineShop, url: () => string, units: number): Promise<SybilOutcome> {
+async function playFirst(shop: LineShop, units: number): Promise<SybilOutcome> {
   const opensInMs = 6_000
   const opensAtMs = systemClock.now() + opensInMs
   const sale = await shop.openSale({ units, opensInMs, more: { line: undefined } })
