@@ -7,6 +7,7 @@ import { expect } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { askAll, type CrowdAnswer } from '../harness/line-crowd.ts'
+import { LineListeners } from '../harness/line-listeners.ts'
 import { type LineSale, LineShop } from '../harness/line-shop.ts'
 import { buyerToken } from '../harness/money.ts'
 import type { Playground } from '../harness/playground.ts'
@@ -33,7 +34,6 @@ const SOLD_OUT_MS_MAX = 2_000
 const ROOM = 5
 const SAMPLE = 200
 const CATCH_UP_MS = 1_000
-const OPENED_AT_ONCE = 200
 
 export async function crowdInLine(playground: Playground, { people, sockets, rate, forMs }: Scale): Promise<void> {
   const cluster = await Cluster.start(playground, { edges: 2, env: OFF })
@@ -178,46 +178,18 @@ async function checkSoldOut(
     .map((buyer, i) => ({ buyer, number: numbers[i]! }))
     .filter(({ number }) => !hasLeft(number))
     .sort((a, b) => b.number - a.number)
-  const url = cluster.edges()[0]!.server().url().replace(/^http/, 'ws')
-  const listeners = waiting.slice(0, count)
-  let [inLine, told] = [0, 0]
-  let lastMs = 0
-  let broken = 0
-  async function listen(buyer: string): Promise<void> {
-    const headers = { authorization: `Bearer ${buyerToken(buyer)}` }
-    const socket = new WebSocket(`${url}/api/live`, { headers } as never)
-    playground.onUndo(() => socket.close())
-    socket.onclose = () => {
-      broken += 1
-    }
-    let [isIn, isTold] = [false, false]
-    const opened = Promise.withResolvers<void>()
-    socket.onopen = () => opened.resolve()
-    socket.onerror = () => opened.reject(new Error('a live socket was refused'))
-    socket.onmessage = ({ data }) => {
-      const message = JSON.parse(String(data)) as { type: string; sale?: string; state?: string; left?: number }
-      if (message.type !== 'line' || message.sale !== sale.id || message.state !== 'waiting') return
-      if (!isIn) {
-        isIn = true
-        inLine += 1
-      }
-      if (message.left !== 0 || isTold) return
-      isTold = true
-      told += 1
-      lastMs = systemClock.elapsed()
-    }
-    await opened.promise
-  }
-  for (let from = 0; from < listeners.length; from += OPENED_AT_ONCE)
-    await Promise.all(listeners.slice(from, from + OPENED_AT_ONCE).map(({ buyer }) => listen(buyer)))
-  await until('all who listen have heard their place', () => inLine === listeners.length)
-  expect([listeners.length, told, broken]).toEqual([count, 0, 0])
+  const chosen = waiting.slice(0, count).map(({ buyer }) => buyer)
+  const listeners = new LineListeners(sale.id)
+  playground.onUndo(() => listeners.close())
+  await listeners.open(cluster.edges()[0]!.server().url(), chosen.map(buyerToken))
+  await until('all who listen have heard their place', () => listeners.waiting === count)
+  expect([chosen.length, listeners.told, listeners.ended]).toEqual([count, 0, 0])
 
-  const { left } = await shop.where(sale, listeners[0]!.buyer)
+  const { left } = await shop.where(sale, chosen[0]!)
   const fromMs = systemClock.elapsed()
   await shop.till.operator('POST', `/sales/${sale.id}/items/${sale.item}/stock`, { delta: -left!, reason: 'sold out' })
-  await until('all who listen have heard that it is sold out', () => told === listeners.length)
-  const tookMs = lastMs - fromMs
+  await until('all who listen have heard that it is sold out', () => listeners.told === count)
+  const tookMs = listeners.lastToldMs - fromMs
   console.log(`  ${count} open sockets of one edge heard within ${Math.round(tookMs)} ms that it is sold out`)
   expect(tookMs).toBeLessThan(SOLD_OUT_MS_MAX * ROOM)
   for (const _ of cluster.edges()) {
@@ -225,5 +197,5 @@ async function checkSoldOut(
     expect(polled).toMatchObject({ left: 0, estimate: null })
     expect(polled.pollAfterSeconds).toBeLessThanOrEqual(30)
   }
-  expect(broken).toBe(0)
+  expect(listeners.ended).toBe(0)
 }
