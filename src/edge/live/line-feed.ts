@@ -3,7 +3,7 @@
  * out or has units again, in the next round; a mere move forward at most once a second, and more rarely far behind. The newest counts: nothing is queued.
  *
  * From the copy of the line that this process has. Only of those who were let in, and whose order or time to claim may have changed it, the seller is asked.
- * With many sockets the rounds are further apart, as those of the board.
+ * With many sockets the rounds are further apart, as those of the board; sold out and back again do not wait for that, but rarely enough to be bounded.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -28,6 +28,8 @@ interface Follower {
   settledUntilMs: number
 }
 
+/** Passes that do not wait for their turn. */
+const URGENT_EVERY_MS_MIN = 2_000
 const MOVED_EVERY_MS_MIN = 1_000
 const MOVED_EVERY_MS_MAX = 10_000
 /** With a thousand ahead a place is sent every second, with ten thousand every ten. */
@@ -40,7 +42,10 @@ export class LineFeed {
   readonly #sockets: LiveSockets
   readonly #clock: Clock
   readonly #followers = new Map<SaleId, Map<LiveSocket, Follower>>()
+  /** Sales that had no unit left at the last pass. */
+  readonly #soldOut = new Set<SaleId>()
   #passedAtMs = Number.NEGATIVE_INFINITY
+  #urgentAtMs = Number.NEGATIVE_INFINITY
 
   constructor(context: LineFeedContext, sockets: LiveSockets, clock: Clock) {
     this.#context = context
@@ -77,12 +82,28 @@ export class LineFeed {
 
   async round(): Promise<void> {
     const nowMs = this.#clock.elapsed()
-    if (this.#sockets.count === 0 || nowMs - this.#passedAtMs < this.#sockets.count / WRITES_PER_MS_MAX) return
+    if (this.#sockets.count === 0) return
+    if (nowMs - this.#passedAtMs < this.#sockets.count / WRITES_PER_MS_MAX) {
+      if (nowMs - this.#urgentAtMs < URGENT_EVERY_MS_MIN || !this.#hasTurned()) return
+      this.#urgentAtMs = nowMs
+    }
     this.#passedAtMs = nowMs
     await this.#openLines()
     for (const line of this.#context.followedLines.all()) await this.#pass(line)
     for (const sale of this.#followers.keys())
-      if (this.#context.followedLines.known(sale) === undefined) this.#followers.delete(sale)
+      if (this.#context.followedLines.known(sale) === undefined) {
+        this.#followers.delete(sale)
+        this.#soldOut.delete(sale)
+      }
+  }
+
+  /** Is a sale sold out, or has it units again, since the last pass? */
+  #hasTurned(): boolean {
+    for (const { sale } of this.#context.followedLines.all()) {
+      const left = this.#followers.has(sale.id) ? leftIn(this.#context.registry, sale) : undefined
+      if (left !== undefined && (left === 0) !== this.#soldOut.has(sale.id)) return true
+    }
+    return false
   }
 
   /** A buyer may have joined at another edge: this one reads the lines of all live sales. */
@@ -97,6 +118,8 @@ export class LineFeed {
     const followers = this.#followers.get(line.sale.id)
     if (followers === undefined) return
     const left = leftIn(this.#context.registry, line.sale) ?? null
+    if (left === 0) this.#soldOut.add(line.sale.id)
+    else this.#soldOut.delete(line.sale.id)
     let count = 0
     for (const [socket, follower] of followers) {
       count += 1
