@@ -35,7 +35,7 @@ export const line: Survey = {
     print(`${this.name}: memory measured`)
     for (const connections of CONNECTIONS) figures.push(...(await joinsBy(stage, connections, violations)))
     print(`${this.name}: joins measured`)
-    figures.push(...(await newsOf(stage, violations)))
+    figures.push(...(await measureSoldOut(stage, violations)))
     print(`${this.name}: news measured`)
     return { name: this.name, what: 'the waiting line, on one process', figures, violations }
   },
@@ -65,7 +65,7 @@ async function joinsBy({ clock, blink }: Stage, connections: number, violations:
 }
 
 /** From the answer to the operator who takes the last units away to the last socket that has heard of it. */
-async function newsOf({ clock, blink }: Stage, violations: string[]): Promise<SurveyFigure[]> {
+async function measureSoldOut({ clock, blink }: Stage, violations: string[]): Promise<SurveyFigure[]> {
   const stampede = await startStampede(() => clock.now(), undefined, { env: ENV })
   try {
     const { id, items } = await openLine(stampede, clock, -1_000)

@@ -15,7 +15,7 @@ import { Shop } from '../harness/shop.ts'
 import { until, within } from '../harness/until.ts'
 import { assertPromises } from '../harness/verdict.ts'
 
-export type Death = 'edge' | 'worker' | 'keeper' | 'redis'
+type Death = 'edge' | 'worker' | 'keeper' | 'redis'
 
 const UNITS = 60
 const BUYERS = 80
