@@ -110,7 +110,7 @@ async function playDraw(
   await Promise.all(bots.map(join))
   for (const person of persons) await join(person)
   await until('the line is drawn', async () => (await fetch(`${url()}/api/sales/${sale.id}/draw`)).status === 200)
-  const seen = await atMost(AT_ONCE, inLine, buyer => placeOf(shop, sale, buyer))
+  const seen = await atMost(AT_ONCE, inLine, buyer => whenDrawn(shop, sale, buyer))
   const first = inLine.filter((_, i) => seen[i]!.place! <= units)
   for (const group of [first.filter(buyer => !isPerson(buyer)), first.filter(isPerson)])
     await atMost(AT_ONCE, group, async buyer => {
@@ -120,7 +120,7 @@ async function playDraw(
   return { people: first.filter(isPerson).length, sold: first.length, inLine: inLine.length, refused }
 }
 
-function placeOf(shop: LineShop, sale: LineSale, buyer: string): Promise<JoinAnswer> {
+function whenDrawn(shop: LineShop, sale: LineSale, buyer: string): Promise<JoinAnswer> {
   return until(`${buyer} has a place`, async () => {
     const join = await shop.where(sale, buyer)
     return join.place === null ? undefined : join
