@@ -2,16 +2,21 @@
 
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
-const PAIRS = [['README.md', 'README.zh-CN.md']] as const
+const PAIRS = [
+  ['README.md', 'README.zh-CN.md'],
+  ...['importing', 'own-login'].map(name => [`docs/how-to/${name}.md`, `docs/zh/how-to/${name}.md`] as const),
+] as const
 
 const read = (path: string) => readFileSync(resolve(import.meta.dirname, '..', path), 'utf8')
 const prose = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '')
 const levels = (text: string) => [...prose(text).matchAll(/^(#+) /gm)].map(([, marks]) => marks)
-const targets = (text: string) =>
+/** From the root, whatever folder the document is in; a translated document counts as its original. */
+const targets = (text: string, path: string) =>
   [...prose(text).matchAll(/\]\(([^)]+)\)/g)]
-    .flatMap(([, target]) => (/^README/.test(target ?? '') ? [] : [target]))
+    .flatMap(([, target = '']) => (/^README/.test(target) ? [] : [target]))
+    .map(target => (/^[a-z]+:/.test(target) ? target : join(dirname(path), target).replace(/^docs\/zh\//, 'docs/')))
     .sort()
 
 /** Code in fences and indented code, without comments, which are translated. */
@@ -26,7 +31,7 @@ for (const [english, chinese] of PAIRS) {
     const [one, other] = [read(english), read(chinese)]
     expect(levels(other)).toEqual(levels(one))
     expect(commands(other)).toEqual(commands(one))
-    expect(targets(other)).toEqual(targets(one))
+    expect(targets(other, chinese)).toEqual(targets(one, english))
     expect(prose(other)).toMatch(/\p{Script=Han}/u)
   })
 }
