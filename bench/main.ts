@@ -6,6 +6,7 @@
  *     npm run bench -- redis
  *     npm run bench -- kafka             through Kafka and straight, a backlog of 100,000, events on and off
  *     npm run bench -- events
+ *     npm run bench -- traces            what one traced click in a hundred costs, beside traces off
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- challenge         what a proof of work costs the server, and what a flood of them slows
  *     npm run bench -- line              joins to a waiting line a second, and the memory of a person in it
@@ -37,6 +38,7 @@ import { refused } from './cases/refused.ts'
 import { severalEdges } from './cases/several-edges.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { throughKafka } from './cases/through-kafka.ts'
+import { tracesOn } from './cases/traces-on.ts'
 import { compare } from './compare.ts'
 import { conclude } from './conclude.ts'
 import { canPin, pinLoad } from './cores.ts'
@@ -62,6 +64,7 @@ const CASES: readonly BenchCase[] = [
   ...clickToRow,
   firstSecond,
   ...eventsOff,
+  ...tracesOn,
   ...redisGate,
   redisPlaced,
   redisShards,
