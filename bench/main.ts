@@ -6,6 +6,7 @@
  *     npm run bench -- redis
  *     npm run bench -- kafka             through Kafka and straight, a backlog of 100,000, events on and off
  *     npm run bench -- events
+ *     npm run bench -- targets           cache hits, lags, P99, availability and how soon a difference is found, in a cluster
  *     npm run bench -- traces            what one traced click in a hundred costs, beside traces off
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- challenge         what a proof of work costs the server, and what a flood of them slows
@@ -53,6 +54,7 @@ import { kafkaBacklog } from './surveys/kafka-backlog.ts'
 import { line } from './surveys/line.ts'
 import { memory } from './surveys/memory.ts'
 import { sybil } from './sybil/command.ts'
+import { targets } from './surveys/targets.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
 const CASES: readonly BenchCase[] = [
@@ -72,7 +74,15 @@ const CASES: readonly BenchCase[] = [
   ...throughKafka,
 ]
 /** The one with the most orders last. */
-const SURVEYS: readonly Survey[] = [challengeCost, line, memory, kafkaBacklog, growthOverItems, growthOverBuyers]
+const SURVEYS: readonly Survey[] = [
+  challengeCost,
+  line,
+  targets,
+  memory,
+  kafkaBacklog,
+  growthOverItems,
+  growthOverBuyers,
+]
 const WARM_UP_MS_MAX = 1_000
 /** Rounds shorter than this only show that everything runs. */
 const BLINK_S = 0.5

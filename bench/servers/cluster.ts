@@ -13,6 +13,8 @@ export const PROCESSES = ['Redis', 'PostgreSQL', 'edge', 'worker', 'keeper'] as 
 
 export interface Cluster {
   readonly edge: Stampede
+  readonly worker: Stampede
+  readonly keeper: Stampede
   readonly redis: RedisServer
   readonly postgres: Stampede['postgres']
   readonly url: string
@@ -52,6 +54,8 @@ export async function startCluster(clock: Clock, fenceMs: number): Promise<Clust
     const used = (pid: number, withChildren = false) => cpuMicros(pid, withChildren) ?? Number.NaN
     return {
       edge,
+      worker,
+      keeper,
       redis,
       postgres,
       url: ledger.url(),
