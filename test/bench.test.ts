@@ -58,6 +58,7 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
   expect(report.surveys.map((one: { name: string }) => one.name)).toEqual([
     'challenge cost',
     'line',
+    'targets',
     'memory',
     'kafka backlog',
     'growth over items',
