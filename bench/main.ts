@@ -53,8 +53,8 @@ import { growthOverItems } from './surveys/growth-over-items.ts'
 import { kafkaBacklog } from './surveys/kafka-backlog.ts'
 import { line } from './surveys/line.ts'
 import { memory } from './surveys/memory.ts'
-import { sybil } from './sybil/command.ts'
 import { targets } from './surveys/targets.ts'
+import { sybil } from './sybil/command.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
 const CASES: readonly BenchCase[] = [
