@@ -8,13 +8,19 @@ import { Playground } from '../harness/playground.ts'
 import { Shop, type WireOrder } from '../harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
-import { complaintsOf, type OpsDesk, openOpsDesk } from './ops-desk.ts'
+import { complaintsOf, confirm, type OpsDesk, openOpsDesk, signIn } from './ops-desk.ts'
+
+const VIEWER_TOKEN = 'a-token-that-only-looks'
 
 const playground = new Playground()
 let desk: OpsDesk
 let shop: Shop
 beforeAll(async () => {
-  desk = await openOpsDesk(playground, { BUYER_JWT_SECRET, GUEST_SIGN_IN: 'off' })
+  desk = await openOpsDesk(playground, {
+    BUYER_JWT_SECRET,
+    GUEST_SIGN_IN: 'off',
+    ADMIN_TOKENS: `vera:viewer:${VIEWER_TOKEN}`,
+  })
   shop = new Shop(() => desk.shop.url())
 })
 afterAll(() => playground.undo())
@@ -272,4 +278,76 @@ test('says in words what was done and what could not be taken; how the server do
   await line('sale.edit').getByText('name: “Wordy evening” → “Quiet evening”').waitFor()
   await line('sale.publish').getByText('Published').waitFor()
   await leave(person, page)
+}, 300_000)
+
+test('a day: draft, preview, publish, edit, the sale, its result, search, refund, export; who may only look sees it all', async () => {
+  const { person, page } = await desk.operator('/ops')
+  const noted = (said: string) => page.locator('[data-note=done]', { hasText: said }).waitFor()
+  await page.getByRole('link', { name: 'New sale' }).click()
+  await field(page, 'name').fill('Lantern night')
+  await field(page, 'opensAt').fill('2026-01-01T00:00:00')
+  await field(page, 'closesAt').fill('2098-01-01T00:00:00')
+  await field(page, 'items.0.name').fill('Paper lantern')
+  await field(page, 'items.0.price').fill('12.50')
+  await field(page, 'items.0.units').fill('4')
+  await page.getByRole('button', { name: 'Create draft' }).click()
+  await noted('Lantern night')
+  await page.waitForURL(/\/ops\/sales\/\d+$/)
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+
+  await page.getByRole('link', { name: 'Preview' }).click()
+  await page.getByLabel('open', { exact: true }).check()
+  await page.getByRole('button', { name: 'Buy now' }).waitFor()
+  await page.getByRole('link', { name: 'Back to the sale' }).click()
+  expect(await confirm(page, 'publish')).toContain('Lantern night')
+  await page.locator('.badge-open').waitFor()
+
+  await page.getByRole('link', { name: 'Edit' }).click()
+  expect(await isFixed(page, 'items.0.price')).toBe(true)
+  await field(page, 'items.0.name').fill('Paper lantern, red')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await noted('Lantern night')
+
+  const sale = { id, items: (await saleOf(id)).items }
+  for (const buyer of ['ann', 'ben']) await pay(await take(sale, buyer))
+  await take(sale, 'cyn')
+  await page.locator('[data-units="4 1 1 2 0"]').waitFor()
+  expect(await confirm(page, 'end')).toContain('for good')
+  await page.locator('.badge-over').waitFor()
+  await page.getByRole('link', { name: 'Result' }).click()
+  await page.locator('[data-total=sold]', { hasText: '2 of 4' }).waitFor()
+  await page.locator('[data-total=revenue]', { hasText: '25' }).waitFor()
+
+  await page.getByRole('link', { name: 'All orders' }).click()
+  await field(page, 'search').fill('ben')
+  await page.getByRole('button', { name: 'Find', exact: true }).click()
+  await until('ben alone', async () => (await page.locator('[data-order]').count()) === 1)
+  await page.locator('[data-order] a').click()
+  await page.locator('[data-action=refund]').click()
+  await field(page, 'reason').fill('it was torn')
+  await page.locator('dialog button[type=submit]').click()
+  await page.locator('.history').getByText('Refunded the order').waitFor()
+  await page.getByRole('link', { name: 'All orders of this sale' }).click()
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ])
+  const lines = (await Bun.file((await file.path()) ?? '').text()).trim().split('\r\n')
+  expect(lines.length).toBe(4)
+  expect(lines.filter(line => line.includes('refunded')).length).toBe(1)
+  await page.goto(`${desk.shop.url()}/ops/sales/${id}/result`)
+  await page.locator('[data-total=refunded]', { hasText: '12.5' }).waitFor()
+  await leave(person, page)
+
+  const looker = await desk.visitor()
+  const theirs = await looker.tab(`/ops/sales/${id}`)
+  await signIn(theirs, VIEWER_TOKEN)
+  await theirs.locator('.pieces').waitFor()
+  expect(await theirs.locator('[data-action]').count()).toBe(0)
+  expect(await theirs.getByRole('link', { name: 'Edit' }).count()).toBe(0)
+  await theirs.getByRole('link', { name: 'Result' }).click()
+  await theirs.locator('[data-total=sold]').waitFor()
+  await theirs.goto(`${desk.shop.url()}/ops/sales/${id}/edit`)
+  await theirs.locator('[data-not-allowed]').waitFor()
+  await leave(looker, theirs)
 }, 300_000)
