@@ -34,7 +34,7 @@ import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../e
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
 import { opsRoutes } from '../edge/routes/ops-routes.ts'
-import { pageRoutes } from '../edge/routes/page-routes.ts'
+import { lostPage, pageRoutes } from '../edge/routes/page-routes.ts'
 import { parcelRoutes } from '../edge/routes/parcel-routes.ts'
 import { paymentReportRoutes } from '../edge/routes/payment-report-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
@@ -313,7 +313,14 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       const { host, port, metricsHost, metricsPort } = config
       const { clock, random, meters } = context
       const answering = { clock, log, random, meters, applyHeaders }
-      const server = startServer({ host, port, routes: all, order, ...answering, ...(isEdge && { live }) })
+      const server = startServer({
+        host,
+        port,
+        routes: all,
+        order,
+        ...answering,
+        ...(isEdge && { live, lost: lostPage(edge) }),
+      })
       if (metricsPort !== undefined) apart = startMetricsServer({ host: metricsHost, port: metricsPort, scrape, log })
       address.url = server.url
       address.peerOf = server.peerOf

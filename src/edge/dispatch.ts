@@ -18,6 +18,8 @@ export interface DispatchParts {
   readonly routes: readonly Route[]
   readonly order: (request: Request, sale: string, item: string) => Response | Promise<Response>
   readonly live?: Live
+  /** What a browser gets at an address that does not exist; undefined: a program asks, which gets a problem. */
+  readonly lost?: (request: Request, path: string) => Promise<Response> | undefined
 }
 
 /** Turns connections into sockets. */
@@ -99,7 +101,8 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
     if (!namesHost(request))
       return problem('body_invalid', { detail: '"Host" is not a host.', more: { field: 'host' } })
     const match = find(request.method, path)
-    if (match.kind === 'missing') return problem('not_found', { detail: 'There is nothing at this address.' })
+    if (match.kind === 'missing')
+      return parts.lost?.(request, path) ?? problem('not_found', { detail: 'There is nothing at this address.' })
     if (match.kind === 'wrong_method') return problem('method_not_allowed', { headers: { allow: match.allow } })
     passage.route = match.path
     passage.meter = answering.meterOf(request.method, match.path)

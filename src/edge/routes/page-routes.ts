@@ -45,6 +45,32 @@ export function pageRoutes({ pages, identity, buyers, widgetHosts, signInUrl }: 
   }
 }
 
+/** A person with a browser sees a page that says so, in both languages, with a way back; every program gets a problem. */
+export function lostPage({ pages }: Pick<EdgeContext, 'pages'>) {
+  return (request: Request, path: string): Promise<Response> | undefined => {
+    const accept = request.headers.get('accept') ?? ''
+    if (request.method !== 'GET' || !accept.includes('text/html') || /^\/(?:api|assets|pay)(?:\/|$)/.test(path))
+      return undefined
+    return pages().then(({ buyer, ops }) => notFound(request, isBelow(path, '/ops') ? ops : buyer))
+  }
+}
+
+const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`)
+
+function notFound(request: Request, { etag: _etag, ...file }: PageFile): Response {
+  const sent = sendPage(new Request(request.url, { headers: withoutTag(request.headers) }), { ...file, etag: '' })
+  const headers = new Headers(sent.headers)
+  headers.delete('etag')
+  headers.set('cache-control', 'no-store')
+  return new Response(sent.body, { status: 404, headers })
+}
+
+function withoutTag(headers: Headers): Headers {
+  const kept = new Headers(headers)
+  kept.delete('if-none-match')
+  return kept
+}
+
 export function sendPage(request: Request, { bytes, gzipped, etag, headers }: PageFile): Response {
   const given = request.headers.get('if-none-match')
   if (given?.split(',').some(tag => tag.trim() === etag))
