@@ -50,7 +50,7 @@ const COUNT_TONES = () => {
 
 test('joins with the keyboard when the line opens, is in the same place after a reload and on another device, and buys when let in', async () => {
   const distant = await shop.openSale({ opensInMs: 3_600_000, lineOpensInMs: 3_000_000 })
-  const sale = await shop.openSale({ units: 1, opensInMs: 4_000, lineOpensInMs: 4_000 })
+  const sale = await shop.openSale({ units: 1, opensInMs: 4_500, lineOpensInMs: 4_000 })
   const desk = await deviceOf('ann')
   await desk.context.addInitScript(COUNT_TONES)
   const page = await desk.tab(pathOf(distant))
