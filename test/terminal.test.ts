@@ -38,6 +38,7 @@ test('what a newcomer sees fits on one screen; Ctrl-C stops it', async () => {
   expect(screen).toContain(`Shop       ${url}\n`)
   expect(screen).toMatch(/Operators {2}http:\S+\/ops\n {13}the operator token is in .*admin-token$/m)
   expect(screen).toMatch(/On sale {4}Demo sale: 100 units, opens in \d+ s$/m)
+  expect(screen).toMatch(/^ +Demo sale with a waiting line: 300 units, opens in \d+ s$/m)
   expect(screen).toContain('Guest sign-in is on')
   expect(screen).not.toContain('{"level"')
   expect(await fetch(`${url}/livez`).then(answer => answer.status)).toBe(200)

@@ -18,7 +18,7 @@ import type { AcknowledgedReservations } from '../flows/follow/acknowledged-rese
 import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import type { EntryCopies } from '../flows/keep/entry-copies.ts'
-import { demoSale } from '../flows/operate/create-sale.ts'
+import { demoSales } from '../flows/operate/demo-sales.ts'
 import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
 import type { OrderCopies } from '../flows/sell/order-copies.ts'
 import type { OrderFinder } from '../flows/sell/order-finder.ts'
@@ -134,7 +134,7 @@ export interface Runner {
 export async function startDemo(context: ProcessContext, report: StartReport): Promise<void> {
   if (!context.config.demo) return
   const sale = await onFault(
-    () => demoSale(context),
+    () => demoSales(context),
     error =>
       context.log.warn(
         { event: 'demo_not_made', code: error.code, err: error },

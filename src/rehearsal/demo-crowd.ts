@@ -1,7 +1,7 @@
 /**
  * The demo's crowd: guests with new names sign in, get their tickets, wait for the opening if it is still to come, and then all want the
  * same item. Some pay, a few cancel, and a few refused buyers come back for the returned units. Paced to be watched. Gives no verdict and
- * no report: that is what a rehearsal is for.
+ * no report: that is what a rehearsal is for. In a sale with a waiting line they join at once, and those who are let in buy.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -21,6 +21,7 @@ interface DemoCrowdTask {
   readonly item: string
   readonly opensAtMs: number
   readonly buyers: number
+  readonly hasLine: boolean
 }
 
 const CONNECTIONS = 200
@@ -31,6 +32,8 @@ const WHILE_OPEN_MS = 8_000
 /** Time to open the connections again: those of the sign-in would be idle for too long. */
 const CONNECT_MS = 500
 const RETURNED_MS = 1_000
+/** Before its process is ended from outside. */
+const CROWD_MS = 80_000
 const COME_BACK_PER_UNIT = 3
 const ALL_INTERFACES = new Set(['0.0.0.0', '[::]'])
 
@@ -46,10 +49,15 @@ export async function runDemoCrowd(
   const family = Buffer.from(random.bytes(4)).toString('hex')
   const names = Array.from({ length: task.buyers }, (_, i) => `crowd-${family}-${i + 1}`)
 
+  // Those who still wait in line then stay in it, and come no more.
+  const [late, ended] = [new AbortController(), new AbortController()]
+  const leaving = AbortSignal.any([stop, late.signal])
+  void clock.sleep(CROWD_MS, AbortSignal.any([stop, ended.signal])).then(() => late.abort())
   let pool = await connect()
   try {
-    const credentials = await signIn({ pool, requests, clock, stop }, names, undefined)
-    const opensInMs = task.opensAtMs - clock.now()
+    const credentials = await signIn({ pool, requests, clock, stop }, names, undefined, undefined, task.hasLine)
+    // A line is joined before the opening.
+    const opensInMs = task.hasLine ? 0 : task.opensAtMs - clock.now()
     const waits = opensInMs > FIRST_CLICK_MS
     if (waits) {
       pool.close()
@@ -67,17 +75,19 @@ export async function runDemoCrowd(
       item: task.item,
       mix: waits ? MIX : { ...MIX, early: 0, time: 0 },
       arrivalsMs: arrivals({ kind: 'ramp', withinMs: waits ? AT_OPENING_MS : WHILE_OPEN_MS }, task.buyers, random),
-      openMs: clock.elapsed() + Math.max(0, task.opensAtMs - clock.now()),
+      openMs: clock.elapsed() + Math.max(0, opensInMs),
+      hasLine: task.hasLine,
       tally: new Tally(-FIRST_CLICK_MS),
       limits: NORMAL,
     })
-    await crowd.run(stop)
+    await crowd.run(leaving)
     const { cancelled } = crowd.buyers.checkout
-    if (stop.aborted || cancelled === 0) return
-    await clock.sleep(RETURNED_MS, stop)
-    crowd.buyers.comeBack(cancelled * COME_BACK_PER_UNIT)
-    await crowd.run(stop)
+    if (leaving.aborted || cancelled === 0) return
+    await clock.sleep(RETURNED_MS, leaving)
+    crowd.comeBack(cancelled * COME_BACK_PER_UNIT)
+    await crowd.run(leaving)
   } finally {
+    ended.abort()
     pool.close()
   }
 }

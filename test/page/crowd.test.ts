@@ -51,7 +51,7 @@ afterAll(() => playground.undo())
 async function ask(server: Stampede, method: string, path: string, headers: Record<string, string> = {}) {
   const response = await fetch(server.url() + path, { method, headers })
   const text = await response.text()
-  assertDescribed(method, path, response.status, response.headers, text)
+  assertDescribed(method, path.split('?')[0]!, response.status, response.headers, text)
   return {
     status: response.status,
     ...(JSON.parse(text) as { crowd?: string; sale?: string; buyers?: number; code?: string }),
@@ -67,8 +67,10 @@ async function guestOf(server: Stampede): Promise<Record<string, string>> {
 /** The demo's sale opens so long from now; resolves with its id when everybody is told so. */
 async function opensIn(server: Stampede, ms: number): Promise<string> {
   const till = new Till(() => server.url())
-  const { sales } = (await till.operator('GET', '/sales')) as unknown as { sales: readonly { id: string }[] }
-  const { id } = sales[0]!
+  const { sales } = (await till.operator('GET', '/sales')) as unknown as {
+    sales: readonly { id: string; name: string }[]
+  }
+  const { id } = sales.find(sale => sale.name === 'Demo sale')!
   const opensAt = toRfc3339(systemClock.now() + ms)
   await till.operator('PATCH', `/sales/${id}`, { opensAt })
   const told = async () => (await (await fetch(`${server.url()}/api/sales/${id}`)).json()) as { opensAt: string }
@@ -152,6 +154,25 @@ test('only a guest of the demo brings the crowd: nobody without a session, no cu
   await end()
 })
 
+test('the demo has a second sale, with a line and a crowd of its own, which joins before the opening', async () => {
+  const { sales } = (await (await fetch(`${plain.url()}/api/sales`)).json()) as { sales: readonly unknown[] }
+  expect(sales).toEqual([])
+  const till = new Till(() => doomed.url())
+  const shown = (await till.operator('GET', '/sales')) as unknown as { sales: readonly { id: string; name: string }[] }
+  const { id } = shown.sales.find(sale => sale.name === 'Demo sale with a waiting line')!
+  const path = `/api/demo?sale=${id}`
+  expect(await ask(doomed, 'GET', path)).toMatchObject({ crowd: 'offered', sale: id, buyers: 1000 })
+  expect((await ask(doomed, 'GET', '/api/demo')).sale).not.toBe(id)
+  expect((await ask(doomed, 'GET', '/api/demo?sale=1')).crowd).toBe('off')
+  const brought = await ask(doomed, 'POST', `/api/demo/crowd?sale=${id}`, await guestOf(doomed))
+  expect(brought).toMatchObject({ status: 202, crowd: 'running', sale: id })
+  const joined = async () =>
+    ((await (await fetch(`${doomed.url()}/api/sales/${id}`)).json()) as { line: { joined: number } }).line.joined
+  await until('a crowd in line', async () => (await joined()) > 100)
+  for (const pid of crowdsOf(doomed)) process.kill(pid, 'SIGKILL')
+  await until('the crowd is gone', () => crowdsOf(doomed).length === 0)
+}, 300_000)
+
 test('the crowd ends with the server, however the server ends', async () => {
   await opensIn(doomed, LATER_MS)
   const guest = await guestOf(doomed)
@@ -170,7 +191,7 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   await until('the offer', async () => (await ask(demo, 'GET', '/api/demo')).sale === id)
   const browser = await openBrowser(playground)
   const visitor = await browser.visitor(() => demo.url())
-  const page = await visitor.tab('/')
+  const page = await visitor.tab(`/s/${id}`)
   await offer(page, 'offered').getByRole('button', { name: 'Bring the crowd' }).waitFor()
   expect(await barriers(page)).toEqual([])
   await page.getByRole('button', { name: '切换到中文' }).click()

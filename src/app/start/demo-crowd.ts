@@ -1,6 +1,6 @@
 /**
- * "Bring the crowd": simulated buyers for the demo sale. They are a process of their own, so that the server is not busy playing its own buyers,
- * and they come over HTTP like all buyers. One crowd at a time, bounded in time; it ends with this process, however that ends (its standard input closes).
+ * "Bring the crowd": simulated buyers for the demo sales. They are a process of their own, so that the server is not busy playing its own buyers,
+ * and they come over HTTP like all buyers. One crowd a sale at a time, bounded in time; it ends with this process, however that ends (its standard input closes).
  *
  * States, per demo sale: offered → running → done → running …; a crowd that fails is offered again. Not kept over a restart.
  */
@@ -25,9 +25,13 @@ export interface CrowdTask {
   readonly item: string
   readonly opensAtMs: number
   readonly buyers: number
+  /** The sale has a waiting line. */
+  readonly hasLine: boolean
 }
 
 const BUYERS = 2_000
+/** In the line, which lets them in slowly. */
+const BUYERS_IN_LINE = 1_000
 const CROWD_MS_MAX = 90_000
 /** A sale that opens later than this gets no crowd: its time would be over before it has bought. */
 const OPENING_MS_MAX = 60_000
@@ -40,52 +44,57 @@ export function createDemoCrowd(
   edge: Parameters<typeof demoRoutes>[2],
 ) {
   const stopping = new AbortController()
-  let running: Promise<void> | undefined
-  let done: SaleId | undefined
+  const running = new Map<SaleId, Promise<void>>()
+  const done = new Set<SaleId>()
 
-  /** The demo sale (flows/operate/create-sale.ts), while it can be bought from. The crowd can only come as guests. */
-  async function findSale(): Promise<Sale | undefined> {
+  /** A demo sale (flows/operate/demo-sales.ts), the first one unless another is named, while it can be bought from. The crowd can only come as guests. */
+  async function findSale(id: SaleId | undefined): Promise<Sale | undefined> {
     if (!config.demo || !config.guestSignIn || stopping.signal.aborted) return undefined
     const nowMs = clock.now()
     const sales = await catalog.list()
     return sales.find(
       sale =>
-        isDemo(sale) && sale.state === 'ready' && nowMs < sale.closesAtMs && sale.opensAtMs - nowMs < OPENING_MS_MAX,
+        (id === undefined ? isFirst(sale) : sale.id === id && isDemo(sale)) &&
+        sale.state === 'ready' &&
+        nowMs < sale.closesAtMs &&
+        sale.opensAtMs - nowMs < OPENING_MS_MAX,
     )
   }
 
   function describe(sale: Sale | undefined): DemoAnswer {
     if (sale === undefined) return { crowd: 'off', buyers: BUYERS }
-    const crowd = running !== undefined ? 'running' : done === sale.id ? 'done' : 'offered'
-    return { crowd, sale: sale.id, buyers: BUYERS }
+    const crowd = running.has(sale.id) ? 'running' : done.has(sale.id) ? 'done' : 'offered'
+    return { crowd, sale: sale.id, buyers: buyersOf(sale) }
   }
 
-  async function bring(): Promise<DemoAnswer | undefined> {
-    const sale = await findSale()
+  async function bring(id: SaleId | undefined): Promise<DemoAnswer | undefined> {
+    const sale = await findSale(id)
     const item = sale?.items[0]
     if (sale === undefined || item === undefined) return undefined
-    if (running === undefined && !stopping.signal.aborted) {
-      log.info({ event: 'demo_crowd_started', sale: sale.id, buyers: BUYERS }, 'demo crowd started')
-      running = play({ url: url(), sale: sale.id, item: item.id, opensAtMs: sale.opensAtMs, buyers: BUYERS })
+    if (!running.has(sale.id) && !stopping.signal.aborted) {
+      const buyers = buyersOf(sale)
+      log.info({ event: 'demo_crowd_started', sale: sale.id, buyers }, 'demo crowd started')
+      const task = { url: url(), sale: sale.id, item: item.id, opensAtMs: sale.opensAtMs, buyers }
+      running.set(sale.id, play(sale.id, { ...task, hasLine: sale.line !== undefined }))
     }
     return describe(sale)
   }
 
   /** Never rejects: a crowd that fails is only logged. */
-  async function play(task: CrowdTask): Promise<void> {
+  async function play(sale: SaleId, task: CrowdTask): Promise<void> {
     const failure = await runCrowd(task, clock, stopping.signal)
-    running = undefined
-    if (failure === undefined) done = task.sale
+    running.delete(sale)
+    if (failure === undefined) done.add(sale)
     else if (!stopping.signal.aborted)
       log.warn({ event: 'demo_crowd_failed', sale: task.sale, why: failure }, 'demo crowd failed')
   }
 
   return {
-    routes: demoRoutes(async () => describe(await findSale()), bring, edge),
-    /** Resolves when the crowd's process has ended. */
+    routes: demoRoutes(async sale => describe(await findSale(sale)), bring, edge),
+    /** Resolves when the crowds' processes have ended. */
     async stop() {
       stopping.abort()
-      await running
+      await Promise.all(running.values())
     },
   }
 }
@@ -115,6 +124,14 @@ async function runCrowd(task: CrowdTask, clock: Clock, signal: AbortSignal): Pro
   return child.exitCode === 0 ? undefined : stderr.trim()
 }
 
-function isDemo(sale: Sale): boolean {
+function isFirst(sale: Sale): boolean {
   return sale.name === 'Demo sale' && sale.items[0]?.sku === 'DEMO-1'
+}
+
+function isDemo(sale: Sale): boolean {
+  return isFirst(sale) || (sale.name.startsWith('Demo sale') && sale.items[0]?.sku === 'DEMO-2')
+}
+
+function buyersOf({ line }: Sale): number {
+  return line === undefined ? BUYERS : BUYERS_IN_LINE
 }

@@ -101,7 +101,9 @@ async function run(config: Config, composed: Composed, url: string, output: Outp
     // The banner names what is on sale.
     demo: sale =>
       terminal ??
-      print(`A demo sale with ${sale.items[0]?.units} units opens in about 30 seconds (DEMO=off to do without).`),
+      print(
+        `A demo sale with ${sale.items[0]?.units} units opens in about 30 seconds, and one with a waiting line soon after (DEMO=off to do without).`,
+      ),
   }
   if (!(await composed.start(report, stopping))) return
   const { adminTokenPath } = composed

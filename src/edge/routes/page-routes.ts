@@ -3,10 +3,11 @@
  * Where there is no demo, the crowd's state is `off` and starting it is not found.
  */
 
+import type { SaleId } from '../../domain/ids.ts'
 import type { DemoAnswer } from '../../wire/answers.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import type { EdgeContext } from '../edge-context.ts'
-import { type Exchange, type Route, route, uncached } from '../http/exchange.ts'
+import { type Exchange, type Route, readQuery, route, uncached } from '../http/exchange.ts'
 import { ProblemError, plainProblem } from '../http/problem-response.ts'
 import { ASSETS_PATH, type PageFile, widgetHeaders } from '../pages.ts'
 
@@ -83,16 +84,18 @@ export function sendPage(request: Request, { bytes, gzipped, etag, headers }: Pa
 
 /** @param bring starts the crowd; undefined where there is no demo sale */
 export function demoRoutes(
-  read: () => Promise<DemoAnswer>,
-  bring: () => Promise<DemoAnswer | undefined>,
+  read: (sale: SaleId | undefined) => Promise<DemoAnswer>,
+  bring: (sale: SaleId | undefined) => Promise<DemoAnswer | undefined>,
   { trusts, identity }: Pick<EdgeContext, 'trusts' | 'identity'>,
 ): readonly Route[] {
   return [
-    route(buyerCalls.demo, async () => uncached(await read())),
-    route(buyerCalls.bringCrowd, async ({ request }) => {
-      if (!trusts(request) || (await read()).crowd === 'off') throw noDemo()
+    route(buyerCalls.demo, async exchange => uncached(await read(readQuery(exchange, buyerCalls.demo.query).sale))),
+    route(buyerCalls.bringCrowd, async exchange => {
+      const { request } = exchange
+      const { sale } = readQuery(exchange, buyerCalls.bringCrowd.query)
+      if (!trusts(request) || (await read(sale)).crowd === 'off') throw noDemo()
       await identity.guest(request)
-      const brought = await bring()
+      const brought = await bring(sale)
       if (brought === undefined) throw noDemo()
       return uncached(brought, 202)
     }),

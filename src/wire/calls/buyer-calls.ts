@@ -1,10 +1,12 @@
 /** The calls of buyers and payment providers, and the demo's crowd: simulated buyers that a guest may send to the demo sale. */
 
+import { z } from 'zod'
 import {
   demoAnswer,
   orderAnswer,
   ordersAnswer,
   paymentStartedAnswer,
+  plainId,
   saleAnswer,
   salesAnswer,
   sessionAnswer,
@@ -20,6 +22,7 @@ import { CONTACT, ORDER, SALE, TICKET } from './examples.ts'
 const anyone = callsFor('Buyers', 'anyone')
 const buyer = callsFor('Buyers', 'buyer')
 const NOT_CHANGED = { what: 'Not changed since that ETag.', headers: ['etag'] }
+const demoQuery = z.object({ sale: plainId.optional().describe('Which of the demo sales; without it the first.') })
 const DEMO = { sale: SALE.id, buyers: 2000 }
 
 export const buyerCalls = {
@@ -185,10 +188,12 @@ export const buyerCalls = {
     apart: true,
   }),
   demo: anyone.get('/api/demo', 'Is there a demo sale, and what is its crowd doing?', {
+    query: demoQuery,
     answers: { 200: uncached('What the crowd is doing.', demoAnswer, { ...DEMO, crowd: 'offered' }) },
   }),
   bringCrowd: buyer.post('/api/demo/crowd', 'Send simulated buyers to the demo sale', {
-    more: 'For guests of this server. Before the opening they get their tickets and wait for it. While they are running, asking again changes nothing.',
+    query: demoQuery,
+    more: 'For guests of this server. Before the opening they get their tickets and wait for it, or join the waiting line. While they are running, asking again changes nothing.',
     answers: { 202: uncached('The buyers have started.', demoAnswer, { ...DEMO, crowd: 'running' }) },
     problems: ['not_found'],
   }),

@@ -18,7 +18,7 @@ function Offer({ sale }: { readonly sale: string }) {
   const [demo, setDemo] = useState<Demo>()
   // Polls anew after each press: the watch may be in the middle of a long pause.
   const [presses, setPresses] = useState(0)
-  useEffect(() => watchCrowd(setDemo), [presses])
+  useEffect(() => watchCrowd(sale, setDemo), [presses])
   const crowd = demo?.sale === sale ? demo.crowd : 'off'
   const before = usePrevious(crowd)
   const buyers = formatCount(demo?.buyers ?? 0)
@@ -30,7 +30,7 @@ function Offer({ sale }: { readonly sale: string }) {
   const press = async () => {
     if (crowd === 'running' || asking.current) return
     asking.current = true
-    const brought = await bringCrowd(demo.buyers)
+    const brought = await bringCrowd(sale, demo.buyers)
     asking.current = false
     if (brought !== undefined) setDemo(brought)
     setPresses(count => count + 1)

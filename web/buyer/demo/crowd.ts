@@ -10,21 +10,21 @@ import { aboutMs } from '../sync/moments.ts'
 
 const RUNNING_EVERY_MS = 1_000
 const EVERY_MS = 5_000
-/** The SKU of the server's demo item. */
-const DEMO_SKU = 'DEMO-1'
+/** What the SKUs of the server's demo items begin with. */
+const DEMO_SKU = 'DEMO-'
 
 export function mayBeDemo(sale: Sale): boolean {
-  return sale.items.some(item => item.sku === DEMO_SKU)
+  return sale.items.some(item => item.sku?.startsWith(DEMO_SKU))
 }
 
 /** Reports the state until the returned function is called. */
-export function watchCrowd(found: (demo: Demo) => void): () => void {
+export function watchCrowd(sale: string, found: (demo: Demo) => void): () => void {
   let stopped = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const poll = async () => {
     let everyMs = EVERY_MS
     if (!document.hidden) {
-      const reply = await getJson<Demo>('/api/demo')
+      const reply = await getJson<Demo>(`/api/demo?sale=${sale}`)
       if (stopped) return
       if (reply.kind === 'ok') {
         found(reply.body)
@@ -41,8 +41,8 @@ export function watchCrowd(found: (demo: Demo) => void): () => void {
 }
 
 /** The new state, or undefined when there was no answer. */
-export async function bringCrowd(buyers: number): Promise<Demo | undefined> {
-  const reply = await call<Demo>('POST', '/api/demo/crowd')
+export async function bringCrowd(sale: string, buyers: number): Promise<Demo | undefined> {
+  const reply = await call<Demo>('POST', `/api/demo/crowd?sale=${sale}`)
   // A session that has ended is replaced; the next press counts.
   noteReply(reply)
   if (reply.kind === 'ok') return reply.body

@@ -66,8 +66,7 @@ export class LineCourse {
     if (state === 'left') this.own = 'none'
     else if (typeof this.own !== 'object') this.#askIn(0)
     else {
-      if (this.own.left === 0 && left !== null && left > 0) this.returned = left
-      if (left === 0) this.returned = 0
+      this.#countReturned(this.own.left, left)
       const claimBy = state === 'admitted' ? { claimBy: this.own.claimBy } : { claimBy: undefined }
       this.own = { ...this.own, state, place, ahead, left, ...claimBy }
       if (state === 'admitted' && this.own.claimBy === undefined) this.#askIn(Math.random() * SOON_MS)
@@ -137,9 +136,8 @@ export class LineCourse {
   }
 
   #put(join: Join): void {
-    if (typeof this.own === 'object' && this.own.left === 0 && join.left !== null && join.left > 0)
-      this.returned = join.left
-    if (join.left === 0 || join.state !== 'waiting') this.returned = 0
+    this.#countReturned(typeof this.own === 'object' ? this.own.left : null, join.left)
+    if (join.state !== 'waiting') this.returned = 0
     this.own = join
     this.readAtMs = performance.now()
     this.#tries = 0
@@ -148,6 +146,12 @@ export class LineCourse {
     const rests = join.state === 'done' || this.#page.liveConnected()
     this.#askIn((rests ? Math.max(LIVE_EVERY_MS, pollMs) : pollMs) * (1 + Math.random() / 4))
     this.#changed()
+  }
+
+  /** Units come back one after the other: the most that were left since it was sold out. */
+  #countReturned(before: number | null, left: number | null): void {
+    if (left === 0) this.returned = 0
+    else if (left !== null && (before === 0 || this.returned > 0)) this.returned = Math.max(this.returned, left)
   }
 
   #askIn(ms: number): void {
