@@ -6,7 +6,9 @@ import { dirname, join, resolve } from 'node:path'
 
 const PAIRS = [
   ['README.md', 'README.zh-CN.md'],
-  ...['importing', 'own-login'].map(name => [`docs/how-to/${name}.md`, `docs/zh/how-to/${name}.md`] as const),
+  ...['going-live', 'importing', 'own-login'].map(
+    name => [`docs/how-to/${name}.md`, `docs/zh/how-to/${name}.md`] as const,
+  ),
 ] as const
 
 const read = (path: string) => readFileSync(resolve(import.meta.dirname, '..', path), 'utf8')
