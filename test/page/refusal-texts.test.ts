@@ -16,6 +16,7 @@ Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { la
 const { switchLanguage, words } = await import('../../web/buyer/words.ts')
 const { paymentWords } = await import('../../web/buyer/words/payment.ts')
 const { contactWords } = await import('../../web/buyer/words/contact.ts')
+const { lineWords } = await import('../../web/buyer/line/line-words.ts')
 
 if (before !== undefined) Object.defineProperty(globalThis, 'navigator', before)
 
@@ -32,8 +33,8 @@ const SHOWN: Partial<Record<ProblemCode, () => string | undefined>> = {
   hold_limit: () => cooling('hold_limit'),
   not_admitted: () => cooling('not_admitted'),
   not_in_line: () => cooling('not_admitted'),
-  claim_required: () => cooling('claim_required'),
-  claim_used: () => cooling('claim_used'),
+  claim_required: () => lineWords(words().locale).refused.claim_required,
+  claim_used: () => lineWords(words().locale).refused.claim_used,
   not_drawn: () => cooling('other'),
   challenge_required: () => cooling('challenge_required'),
   challenge_invalid: () => cooling('challenge_invalid'),

@@ -90,8 +90,6 @@ const en = {
     challenge_required: 'This browser can’t do the check that this sale asks for. Use a current browser over HTTPS.',
     challenge_invalid: 'The check took too long. Press again.',
     not_admitted: 'This sale has a waiting line. The button works when it is your turn.',
-    claim_required: 'The shop must verify you before you can join this line.',
-    claim_used: 'You have joined this line with another account. Use that one.',
     denied:
       'The shop does not let you take part in this sale. Please ask the shop; an order that you hold stays yours.',
     other: 'That did not work. You can press again in a moment.',
@@ -250,8 +248,6 @@ const zh: Words = {
     challenge_required: '此浏览器无法完成本场要求的校验，请使用新版浏览器并通过 HTTPS 访问。',
     challenge_invalid: '校验超时，请再按一次。',
     not_admitted: '本场需要排队，轮到您时按钮即可使用。',
-    claim_required: '加入排队前，请先在商店完成验证。',
-    claim_used: '您已用另一个账号排队，请使用那个账号。',
     denied: '商店未允许您参加本场抢购，请联系商店。已有的订单不受影响。',
     other: '操作未成功，请稍候再按。',
   },

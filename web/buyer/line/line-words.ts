@@ -9,6 +9,10 @@ const en = {
     missed: 'Join again',
   },
   joining: 'Joining…',
+  refused: {
+    claim_required: 'The shop must verify you before you can join this line.',
+    claim_used: 'You have joined this line with another account. Use that one.',
+  } as Readonly<Record<string, string>>,
   notes: {
     line_before: 'Keep this page open: you can join by the shop’s clock.',
     join: 'You may buy when it is your turn. Your place is kept if you close this page.',
@@ -82,6 +86,10 @@ const zh: LineWords = {
   line: '排队',
   labels: { line_before: '排队尚未开始', join: '加入排队', in_line: '排队中', missed: '重新排队' },
   joining: '正在加入…',
+  refused: {
+    claim_required: '加入排队前，请先在商店完成验证。',
+    claim_used: '您已用另一个账号排队，请使用那个账号。',
+  },
   notes: {
     line_before: '请保持页面打开，排队开始时间以商店时间为准。',
     join: '轮到您时即可购买。关闭页面也会保留您的位置。',

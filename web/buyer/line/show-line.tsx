@@ -97,8 +97,11 @@ export function showLine(page: Page, saleId: string, place: HTMLElement): () => 
   }
 
   function refusalText(): string | undefined {
-    const { coolingNotes } = page.words()
-    return course.refused === '' ? undefined : (coolingNotes[course.refused] ?? coolingNotes.other)
+    const { coolingNotes, locale } = page.words()
+    const { refused } = course
+    return refused === ''
+      ? undefined
+      : (lineWords(locale).refused[refused] ?? coolingNotes[refused] ?? coolingNotes.other)
   }
 
   function hasNoOrder(sale: Sale): boolean {
