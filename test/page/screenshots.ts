@@ -282,7 +282,9 @@ const SCENES: readonly Scene[] = [
     main: true,
     prepare: async shop => {
       await shop.sale(600_000, [{ name: 'Walnut tea tray', units: 12, price: 66_000 }], { name: 'Wood and tea' })
-      await shop.sale(-60_000, [{ name: 'Cast-iron kettle', units: 12, price: 45_000 }], { name: 'Iron week' })
+      const iron = ['Cast-iron kettle', 'Trivet with a long name for a small thing', 'Pan', 'Hook', 'Bell']
+      const items = iron.map((name, i) => ({ name, units: 12, price: 45_000 + i * 1_000_000 }))
+      await shop.sale(-60_000, items, { name: 'Iron week' })
       await shop.sale(-60_000, [TEAPOT], { name: 'Autumn evening' })
       return '/'
     },

@@ -72,10 +72,12 @@ function Products({ sale: { name, items } }: { readonly sale: Sale }) {
       {items.slice(0, PRODUCTS_SHOWN).map(item => (
         <span class="tile-product" key={item.id}>
           {items.length > 1 && <Picture item={item} />}
-          <span class="tile-item" dir="auto">
-            {item.name}
+          <span class="tile-words">
+            <span class="tile-item" dir="auto">
+              {item.name}
+            </span>
+            <span>{formatMoney(item.price)}</span>
           </span>
-          <span>{formatMoney(item.price)}</span>
         </span>
       ))}
       {items.length > PRODUCTS_SHOWN && (
