@@ -110,8 +110,7 @@ test('the front page shows what is in each sale, and no sale that is not listed'
   const tile = page.locator(`.tile[href="${evening.path}"]`)
   await tile.waitFor()
   const shown = await tile.innerText()
-  for (const said of ['Tableware evening', 'Cup', '10', 'Bowl', '20', 'Jug', '30', 'and 2 more'])
-    expect(shown).toContain(said)
+  for (const said of ['Tableware evening', 'Cup', '10', 'Bowl', '20', 'Jug', '30', '+2']) expect(shown).toContain(said)
   expect(await tile.locator('.tile-product .picture').count()).toBe(3)
   await page.locator('.tile', { hasText: 'Kettle' }).waitFor()
   await until('it is not listed any more', async () => {

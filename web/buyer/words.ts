@@ -22,7 +22,6 @@ const en = {
   notFound: 'Page not found',
   notFoundNote: 'The address may be wrong, or the page no longer exists.',
   toSales: 'See all sales',
-  moreItems: (count: number) => `and ${count} more`,
 
   closesIn: 'Closes in',
   opensAt: (time: string) => `Opens ${time}`,
@@ -180,7 +179,6 @@ const zh: Words = {
   notFound: '页面不存在',
   notFoundNote: '地址可能有误，或者内容已不存在。',
   toSales: '查看全部场次',
-  moreItems: count => `还有 ${count} 件商品`,
 
   closesIn: '距结束',
   opensAt: time => `${time} 开抢`,

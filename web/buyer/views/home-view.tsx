@@ -63,33 +63,10 @@ function Group({ title, sales }: { readonly title: string; readonly sales: reado
   )
 }
 
-/** What is in the sale: its items with their prices, the first few of many. */
-function Products({ sale: { name, items } }: { readonly sale: Sale }) {
-  const [only] = items
-  if (items.length === 1 && only?.name === name) return <span class="tile-price">{formatMoney(only.price)}</span>
-  return (
-    <span class="tile-products">
-      {items.slice(0, PRODUCTS_SHOWN).map(item => (
-        <span class="tile-product" key={item.id}>
-          {items.length > 1 && <Picture item={item} />}
-          <span class="tile-words">
-            <span class="tile-item" dir="auto">
-              {item.name}
-            </span>
-            <span>{formatMoney(item.price)}</span>
-          </span>
-        </span>
-      ))}
-      {items.length > PRODUCTS_SHOWN && (
-        <span class="tile-when">{words().moreItems(items.length - PRODUCTS_SHOWN)}</span>
-      )}
-    </span>
-  )
-}
-
 function Tile({ sale }: { readonly sale: Sale }) {
   const text = words()
   const [item] = sale.items
+  const more = sale.items.length - PRODUCTS_SHOWN
   const over = sale.state === 'over' || serverNow() >= Date.parse(sale.closesAt)
   const soldOut = sale.items.every(one => one.left <= 0)
   const opened = serverNow() >= Date.parse(sale.opensAt)
@@ -111,7 +88,22 @@ function Tile({ sale }: { readonly sale: Sale }) {
       <span class="tile-name" dir="auto">
         {sale.name}
       </span>
-      <Products sale={sale} />
+      <span class="tile-products">
+        {sale.items.slice(0, PRODUCTS_SHOWN).map(one => (
+          <span class="tile-product" key={one.id}>
+            {sale.items[1] !== undefined && <Picture item={one} />}
+            <span class="tile-words">
+              {one.name !== sale.name && (
+                <span class="tile-item" dir="auto">
+                  {one.name}
+                </span>
+              )}
+              <span>{formatMoney(one.price)}</span>
+            </span>
+          </span>
+        ))}
+        {more > 0 && `+${more}`}
+      </span>
       <span class="tile-when">{when}</span>
     </a>
   )
