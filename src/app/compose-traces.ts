@@ -20,6 +20,13 @@ import type { Config } from './config/config.ts'
 /** Orders that wait to be written down, and deliveries whose trace is looked for. */
 const WAITING_MAX = 1_000
 const LAST_MS_MAX = 1_000
+/** What is collected before it is written: a statement for every batch of orders would cost as much as some orders. */
+const NOTE_EVERY_MS = 100
+/** Longer: an order must have been written down before it is looked for. */
+const SENT_EVERY_MS = 500
+const SWEEP_EVERY_MS = 60_000
+/** More than come in that time. */
+const SWEEP_ROWS_MAX = 10_000
 
 interface TracingParts {
   readonly config: Config
@@ -53,8 +60,14 @@ export function openTracing({ config, clock, random, log, meters, node, ledger, 
   }
   const exporter = new OtlpExporter({ url, headers, resource, clock, log, meters })
   const tracer = new Tracer({ sample, perSecond, clock, random, exporter })
-  const note = inBatches<readonly [OrderId, TraceParent]>(traces => ledger.orderTraces.note(traces))
-  const sent = inBatches<Sent>(some => writeSent(tracer, ledger.orderTraces, some))
+  let sweptAtMs = Number.NEGATIVE_INFINITY
+  const note = inBatches<readonly [OrderId, TraceParent]>(clock, NOTE_EVERY_MS, async traces => {
+    await ledger.orderTraces.note(traces)
+    if (clock.elapsed() - sweptAtMs < SWEEP_EVERY_MS) return
+    sweptAtMs = clock.elapsed()
+    await ledger.orderTraces.sweep(SWEEP_ROWS_MAX)
+  })
+  const sent = inBatches<Sent>(clock, SENT_EVERY_MS, some => writeSent(tracer, ledger.orderTraces, some))
   const running = exporter.run(signal)
   return {
     tracer,
@@ -103,12 +116,13 @@ async function writeSent(tracer: Tracer, book: OrderTraces, sent: readonly Sent[
   }
 }
 
-/** One batch under way, the next collects. A fault costs its batch; past the bound the newest are left out. */
-function inBatches<T>(run: (batch: readonly T[]) => Promise<void>) {
+/** Collects for a while, then runs; one batch is under way. A fault costs its batch; past the bound the newest are left out. */
+function inBatches<T>(clock: Clock, everyMs: number, run: (batch: readonly T[]) => Promise<void>) {
   let waiting: T[] = []
   let running: Promise<void> | undefined
   async function runAll(): Promise<void> {
     while (waiting.length > 0) {
+      await clock.sleep(everyMs)
       const batch = waiting
       waiting = []
       await onFault(

@@ -192,6 +192,7 @@ export const BOUNDED: Readonly<Record<string, string>> = {
         'save_refusal_counts',
         'write_holds',
         'note_traces',
+        'sweep_traces',
         'find_traces',
       ],
     ].map(name => [name, BY_KEY]),
