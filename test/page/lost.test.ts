@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { barriers, button } from '../harness/browser.ts'
 import { pageStage } from './page-shop.ts'
 
-// An address that does not exist, and times in the buyer's own zone where money is asked for.
+// An address that does not exist, a calendar entry, and times in the buyer's own zone where money is asked for.
 
 const stage = pageStage()
 
@@ -57,4 +57,27 @@ test('the page to pay on shows the deadline by the buyer’s own clock', async (
   )
   expect(await time.textContent()).toContain('GMT+8')
   expect(visitor.complaints()).toEqual([])
+})
+
+test('a sale that opens later can be kept in the buyer’s own calendar, whatever it is called', async () => {
+  const name = `七月; "tea", and, ${'长'.repeat(60)}`
+  const sale = await stage.shop.sale(3_600_000, [{ units: 3 }], { name })
+  const file = await fetch(`${stage.shop.url()}/s/${sale.id}/opening.ics`)
+  expect(file.headers.get('content-type')).toBe('text/calendar; charset=utf-8')
+  expect(file.headers.get('content-disposition')).toBe(`attachment; filename="sale-${sale.id}.ics"`)
+  const bytes = Buffer.from(await file.arrayBuffer())
+  const text = bytes.toString('utf8')
+  expect(text).not.toContain('\ufffd')
+  const lines = text.split('\r\n')
+  expect(Math.max(...lines.map(line => Buffer.byteLength(line)))).toBeLessThanOrEqual(75)
+  const unfolded = text.replaceAll('\r\n ', '')
+  expect(unfolded).toContain(`SUMMARY:${name.replace(/[\\;,]/g, '\\$&')}\r\n`)
+  const opens = new Date(
+    ((await (await fetch(`${stage.shop.url()}/api/sales/${sale.id}`)).json()) as { opensAt: string }).opensAt,
+  )
+    .toISOString()
+    .replace(/[-:]|\.\d{3}/g, '')
+  expect(unfolded).toContain(`DTSTART:${opens}\r\n`)
+  expect(unfolded.match(/TRIGGER:-PT(10|1)M/g)).toHaveLength(2)
+  expect((await fetch(`${stage.shop.url()}/s/1/opening.ics`)).status).toBe(404)
 })

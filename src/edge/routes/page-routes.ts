@@ -6,17 +6,27 @@
 import type { SaleId } from '../../domain/ids.ts'
 import type { DemoAnswer } from '../../wire/answers.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
+import { calendarEntry } from '../calendar-entry.ts'
 import type { EdgeContext } from '../edge-context.ts'
-import { type Exchange, type Route, readQuery, route, uncached } from '../http/exchange.ts'
+import { type Exchange, idParam, type Route, readQuery, route, uncached } from '../http/exchange.ts'
 import { ProblemError, plainProblem } from '../http/problem-response.ts'
 import { ASSETS_PATH, type PageFile, widgetHeaders } from '../pages.ts'
 
-export function pageRoutes({ pages, identity, buyers, widgetHosts, signInUrl }: EdgeContext): readonly Route[] {
+export function pageRoutes({
+  pages,
+  identity,
+  buyers,
+  widgetHosts,
+  signInUrl,
+  catalog,
+  clock,
+}: EdgeContext): readonly Route[] {
   // One page for all its addresses: which of them it shows, its script reads from the address bar.
   const page = async ({ request }: Exchange) => sendPage(request, (await pages()).buyer)
   return [
     ...['/', '/s/{sale}', '/orders', '/orders/{id}'].map(path => route({ method: 'GET', path }, page)),
     ...(widgetHosts === undefined ? [] : [route({ method: 'GET', path: '/challenge' }, widget(widgetHosts))]),
+    route({ method: 'GET', path: '/s/{sale}/opening.ics' }, opening),
     route({ method: 'GET', path: `${ASSETS_PATH}{file}` }, asset),
     route({ method: 'GET', path: '/button.js' }, async ({ request }) => sendPage(request, (await pages()).button)),
     route(buyerCalls.session, session),
@@ -28,6 +38,22 @@ export function pageRoutes({ pages, identity, buyers, widgetHosts, signInUrl }: 
       const { challenge } = await pages()
       return sendPage(request, { ...challenge, headers: { ...challenge.headers, ...headers } })
     }
+  }
+
+  /** For the buyer's own calendar. */
+  async function opening(exchange: Exchange): Promise<Response> {
+    const id = idParam(exchange, 'sale')
+    const sale = await catalog.find(id)
+    if (sale === undefined) return plainProblem('not_found')
+    const { name, opensAtMs } = sale
+    const url = new URL(exchange.request.url.replace(/\/opening\.ics.*$/, '')).href
+    return new Response(calendarEntry({ id, name, opensAtMs, url }, clock.now()), {
+      headers: {
+        'content-type': 'text/calendar; charset=utf-8',
+        'content-disposition': `attachment; filename="sale-${id}.ics"`,
+        'cache-control': 'no-store',
+      },
+    })
   }
 
   async function asset({ request, params }: Exchange): Promise<Response> {
