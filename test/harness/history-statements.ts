@@ -144,6 +144,7 @@ const BY_KEY = 'one row, or the rows named, by the primary key'
 const LEASES = 'at most 1,024 rows'
 const COMMAND = "an operator's command (retention, erasure), bounded by its page or its buyer"
 const PAGE = 'one page of one item, by the bounds of its ids'
+const ALERTS = 'troubles that are on, and messages of a week, 5,000 at most'
 const WEBHOOKS = 'some 32 endpoints, each with a bounded number of deliveries, by their key'
 const OF_LINE = 'one line, by its sale and the numbers or buyers named, or one page of it'
 const SANDBOX = 'the sandbox, which forgets what is old'
@@ -236,6 +237,13 @@ export const BOUNDED: Readonly<Record<string, string>> = {
       ...['leaves_after', 'line_steps', 'let_in', 'steer_line'],
     ].map(name => [name, OF_LINE]),
   ),
+  ...Object.fromEntries(
+    ['note_troubles', 'open_alert_channels', 'alert_channels', 'claim_alerts', 'settle_alerts'].map(name => [
+      name,
+      ALERTS,
+    ]),
+  ),
+  joins_with_order: 'the orders of one sale with a line, while people are let in; the ledger rests between two reads',
   archive_orders: PAGE,
   recall_item: PAGE,
   confirm_node: 'the items that the process follows, by the primary key',
