@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 
 const PAIRS = [
   ['README.md', 'README.zh-CN.md'],
-  ...['going-live', 'importing', 'own-login'].map(
+  ...['fulfilling', 'going-live', 'importing', 'own-login'].map(
     name => [`docs/how-to/${name}.md`, `docs/zh/how-to/${name}.md`] as const,
   ),
 ] as const
