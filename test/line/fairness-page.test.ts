@@ -40,5 +40,13 @@ test('a reader of the page can check a draw with the program that stands there',
       'wrong',
     )
     expect(await judged({ ...record, proofs: record.proofs.subarray(0, 199 * 32) })).toBe('wrong')
+    const added = Buffer.concat([record.proofs, record.proofs.subarray(0, 32)])
+    expect(await judged({ ...record, proofs: added })).toBe('wrong')
+    const moved = Buffer.concat([
+      record.proofs.subarray(32, 64),
+      record.proofs.subarray(0, 32),
+      record.proofs.subarray(64),
+    ])
+    expect(await judged({ ...record, proofs: moved })).toBe('wrong')
   }
 }, 60_000)

@@ -195,3 +195,14 @@ test('a full server takes no copies, but a change is told all the same', async (
   await two.forgetAll()
   await until('the word of another process', () => heard === 2)
 })
+
+test('a copy of a version that may not know all terms of a sale is not believed; one that a later version wrote is', async () => {
+  const [one, two, server] = await openTwo()
+  await one.put(SALE, await leaseOf(one, SALE), [sale], MINUTE_MS, MINUTE_MS)
+  const text = String(await server.command('HGET', COPY, 'text'))
+  const [{ format, ...before }] = JSON.parse(text)
+  await server.command('HSET', COPY, 'text', JSON.stringify([before]))
+  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('unreadable')
+  await server.command('HSET', COPY, 'text', JSON.stringify([{ ...before, format: format + 1, more: 1 }]))
+  expect(await two.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'known', sales: [sale] })
+})

@@ -6,7 +6,8 @@
  * Bounded by that, by the length of a text, and by the number of ids the catalog asks for (`catalog.ts`).
  *
  * Copies are JSON. The text may come from another version or from a console, so it is checked against a schema and against its key; a text
- * that does not pass is not known.
+ * that does not pass is not known. A version that does not know a term of a sale, such as its line, writes a copy without it: a copy says how
+ * much its writer knew, and one that may lack a term is not known either.
  */
 
 import { z } from 'zod'
@@ -25,6 +26,8 @@ type Connection = Pick<RedisConnection, 'run' | 'subscribe' | 'database'>
 
 /** Ten sales of a hundred items with long names fit. A longer text is not shared. */
 const TEXT_MAX = 1_000_000
+/** Raised with every optional field of a sale or item that a version adds. */
+const FORMAT = 1
 
 const id = z.string().refine(isId)
 const count = z.int().min(0)
@@ -96,18 +99,22 @@ const sale: z.ZodType<Sale> = z
     contactFields: z.array(z.enum(CONTACT_FIELDS)).optional(),
     unlisted: z.literal(true).optional(),
     items: z.array(item).min(1),
+    // Versions before lines and holds do not write it.
+    format: z.int().min(FORMAT),
   })
   // JSON leaves undefined fields out.
-  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, line, contactFields, unlisted, ...rest }) => ({
-    ...rest,
-    ticketsBeforeMs,
-    challenge,
-    paymentProviders,
-    holds,
-    line,
-    contactFields,
-    unlisted,
-  }))
+  .transform(
+    ({ format: _, ticketsBeforeMs, challenge, paymentProviders, holds, line, contactFields, unlisted, ...rest }) => ({
+      ...rest,
+      ticketsBeforeMs,
+      challenge,
+      paymentProviders,
+      holds,
+      line,
+      contactFields,
+      unlisted,
+    }),
+  )
 
 const sales = z.array(sale).max(LISTED_MAX)
 
@@ -147,7 +154,7 @@ export function createRedisSharedCache(connection: Connection, random: Random): 
       return { kind: 'known', sales, ageMs: Number(ageMs) }
     },
     put(key, lease, sales, freshMs, keepMs) {
-      const text = JSON.stringify(sales)
+      const text = JSON.stringify(sales.map(one => ({ ...one, format: FORMAT })))
       return text.length > TEXT_MAX ? endLease(key, lease) : endLease(key, lease, text, freshMs, keepMs)
     },
     returnLease: (key, lease) => endLease(key, lease),

@@ -91,3 +91,44 @@ describe('the record of a draw', () => {
     expect(runSteps(checkRecord(record, { ...receipt, number: 301 }))).toMatch(/not among the 300/)
   })
 })
+
+test('what a buyer holds before the reveal does not foretell the place: number, name, salt, proof, receipt, commitment and root', () => {
+  const [joins, draws] = [200, 150]
+  const start = (hex: string) => Number.parseInt(hex.slice(0, 8), 16)
+  const sums: Record<string, number> = {}
+  for (let draw = 0; draw < draws; draw++) {
+    // Every tenth account is one of a program: it has a pattern in its name.
+    const named = (n: number) => (n % 10 === 3 ? `bot-${n}` : `${(n * 7919) % 1000}-buyer`)
+    const { record, receipts } = makeDraw(joins, RANDOM + 1 + draw, draw % 2 === 0 ? BEACON : undefined, named)
+    const drawn = new Float64Array(joins)
+    record.order.forEach((number, at) => {
+      drawn[number - 1] = at
+    })
+    const known: Record<string, (receipt: (typeof receipts)[number]) => number> = {
+      number: ({ number }) => number,
+      'a pattern in the name': ({ buyer }) => (buyer.startsWith('bot') ? 1 : 0),
+      salt: ({ salt }) => start(salt),
+      proof: ({ proof }) => start(proof),
+      receipt: ({ head }) => start(head),
+      'receipt and root': ({ head }) => start(head) ^ start(record.root),
+      'proof and commitment': ({ proof }) => start(proof) ^ start(record.commitment),
+    }
+    for (const [name, of] of Object.entries(known))
+      sums[name] = (sums[name] ?? 0) + correlation(receipts.map(of), [...drawn])
+  }
+  // One draw has a deviation of 1/√(n-1); the mean of many is that much smaller.
+  const unit = 1 / Math.sqrt((joins - 1) * draws)
+  for (const [name, sum] of Object.entries(sums)) {
+    const off = sum / draws / unit
+    expect(`${name}: ${Math.abs(off) < 4.5 ? 'no help' : `${off} deviations`}`).toBe(`${name}: no help`)
+  }
+})
+
+/** Pearson's. */
+function correlation(xs: readonly number[], ys: readonly number[]): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const [mx, my] = [mean(xs), mean(ys)]
+  const sum = (of: (at: number) => number) => xs.reduce((total, _, at) => total + of(at), 0)
+  const across = sum(at => (xs[at]! - mx) * (ys[at]! - my))
+  return across / Math.sqrt(sum(at => (xs[at]! - mx) ** 2) * sum(at => (ys[at]! - my) ** 2))
+}

@@ -74,8 +74,9 @@ export class LetIn {
     const course = known?.mark === book.letIn ? known : this.#begin(line, nowMs)
     const elapsedMs = nowMs - course.atMs
     course.atMs = nowMs
-    const left = await this.#left(sale)
+    // Before the stock is read: an order that is heard of in between counts as inside, and not as ordered while its unit still counts as left.
     const inside = insideOf(course, nowMs, sale.line.claimWithinMs)
+    const left = await this.#left(sale)
     if (book.paused || (sale.line.order === 'draw' && !book.isDrawn)) return
     const rate = book.rate ?? sale.line.rate
     const { count, pace } = nextLetIn(course.pace, {
