@@ -1,17 +1,18 @@
 /** A document and its Chinese form say the same: the same headings, the same commands, the same links and pictures. */
 
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+
+const fromRoot = (path: string) => resolve(import.meta.dirname, '..', path)
+const read = (path: string) => readFileSync(fromRoot(path), 'utf8')
+const howTos = (folder: string) => readdirSync(fromRoot(folder)).toSorted()
 
 const PAIRS = [
   ['README.md', 'README.zh-CN.md'],
-  ...['fulfilling', 'going-live', 'importing', 'own-login'].map(
-    name => [`docs/how-to/${name}.md`, `docs/zh/how-to/${name}.md`] as const,
-  ),
+  ...howTos('docs/how-to').map(name => [`docs/how-to/${name}`, `docs/zh/how-to/${name}`] as const),
 ] as const
 
-const read = (path: string) => readFileSync(resolve(import.meta.dirname, '..', path), 'utf8')
 const prose = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '')
 const levels = (text: string) => [...prose(text).matchAll(/^(#+) /gm)].map(([, marks]) => marks)
 /** From the root, whatever folder the document is in; a translated document counts as its original. */
@@ -27,6 +28,18 @@ function commands(text: string): readonly string[] {
   const indented = prose(text).match(/^ {4}\S.*$/gm) ?? []
   return [...fenced, ...indented].map(line => line.replace(/(^|\s+)# .*$/, '').trim()).filter(line => line !== '')
 }
+
+test('every how-to has its Chinese form, and every Chinese one its original', () => {
+  expect(howTos('docs/zh/how-to')).toEqual(howTos('docs/how-to'))
+})
+
+/** A reader of Chinese is led to the Chinese form wherever there is one. */
+test.each(PAIRS.map(([, chinese]) => chinese))('%s leads to Chinese how-tos', chinese => {
+  const links = [...prose(read(chinese)).matchAll(/\]\(([^)#]+\.md)/g)].map(([, target = '']) =>
+    join(dirname(chinese), target),
+  )
+  expect(links.filter(link => link.startsWith('docs/how-to/'))).toEqual([])
+})
 
 for (const [english, chinese] of PAIRS) {
   test(`${chinese} is ${english}`, () => {
