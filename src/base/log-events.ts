@@ -124,7 +124,6 @@ export const LOG_EVENTS = {
     code_warm: 'The walk of a click was rehearsed, so that the first orders are as fast as later ones.',
     redis_back: 'Redis answers again.',
     sale_settled: 'The last report of a sale is written.',
-    item_followed: 'The process has heard of an item on sale.',
     clocks_agree: 'The clocks agree again.',
     archived: 'Orders of a settled item moved into the archive.',
     item_draining: "The item's outbox is emptied before its door changes.",
@@ -145,6 +144,7 @@ export const LOG_EVENTS = {
       'One sampled answer: one in a thousand cheap refusals, one in a hundred others. `route` is the template, never the address.',
   },
   debug: {
+    item_followed: 'The process has heard of an item on sale, or of a new epoch or door of it.',
     provider_not_asked:
       'A buyer came back from the pay page, and the provider did not answer; it is asked again later.',
     units_moved: 'Units moved from a shard with units to one without.',

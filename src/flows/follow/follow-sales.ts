@@ -322,7 +322,7 @@ export class Following {
     if (!live.current && (item.door === 'gate' || item.door === 'ledger')) live.staleAtMs = this.#seen.atMs
     confirming.added(live)
     changed()
-    log.info(
+    log.debug(
       { event: 'item_followed', sale: sale.id, item: item.id, epoch: item.epoch, door: item.door },
       'item followed',
     )
