@@ -117,18 +117,29 @@ test('a spreadsheet of a German shop: semicolons, a byte order mark, quotes, var
 test('JSON, with numbers as numbers, in a currency without a minor unit', async () => {
   const list = [
     { name: '急須', price: 1999, units: 3, quantityMax: 2 },
-    { name: 'Cup', price: '5', units: 1, currency: 'EUR', sku: null },
+    { name: 'Cup', price: '5', units: 1, currency: 'EUR', sku: null, description: 'For tea.\r\nNot for coffee.' },
   ]
   const ran = await importing('products.json', JSON.stringify(list), '--name', 'Kyoto', '--currency', 'JPY')
   expect(ran).toMatchObject({ code: 0 })
-  expect((await sales()).find(({ name }) => name === 'Kyoto')?.items).toMatchObject([
+  const made = (await sales()).find(({ name }) => name === 'Kyoto')!
+  expect(made.items).toMatchObject([
     { name: '急須', price: { amount: 1999, currency: 'JPY' }, quantityMax: 2 },
     { name: 'Cup', price: { amount: 500, currency: 'EUR' } },
   ])
+  expect(made.items[1]).not.toHaveProperty('description')
+  // Buyers see a description on the sale's own page, and the list of sales does not carry it.
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  const published = await fetch(`${server.url()}/api/admin/sales/${made.id}/publish`, { method: 'POST', headers })
+  expect(published.status).toBe(200)
+  const one = (await (await fetch(`${server.url()}/api/sales/${made.id}`)).json()) as OperatorSaleAnswer
+  expect(one.items.map(({ description }) => description)).toEqual([undefined, 'For tea.\nNot for coffee.'])
+  const shown = await (await fetch(`${server.url()}/api/sales`)).text()
+  expect([shown.includes(made.id), shown.includes('For tea')]).toEqual([true, false])
 })
 
 test('every fault is told with its row, and nothing is made', async () => {
   const csv = 'name,price,units,sku,image\nCup,5,1,A,\nPot,1.999,x,B,\n,5,1,C,\nJar,5,1,A,ftp://x\nLid,5,-1,D,\n'
+  const long = 'x'.repeat(2_001)
   await refused(
     importing('products.csv', csv, '--name', 'x', '--currency', 'EUR'),
     'line 3: price: "1.999" is no amount in EUR',
@@ -137,6 +148,15 @@ test('every fault is told with its row, and nothing is made', async () => {
     'line 5: image: must be an http(s) address or a path',
     'line 5: sku: "A" is the one of line 2, too',
     'line 6: units: "-1" is not a whole number',
+  )
+  await refused(
+    importing('long.csv', `name,price,units,description\nCup,5,1,${long}`, '--name', 'x', '--currency', 'EUR'),
+    'line 2: description:',
+  )
+  const wordy = Array.from({ length: 11 }, (_, i) => `Cup ${i},5,1,${long.slice(1)}`).join('\n')
+  await refused(
+    importing('wordy.csv', `name,price,units,description\n${wordy}`, '--name', 'x', '--currency', 'EUR'),
+    'more than 20000 characters together',
   )
   const rows = Array.from({ length: 101 }, (_, i) => `Cup ${i},5,1`).join('\n')
   await refused(

@@ -20,6 +20,8 @@ export interface Item {
   readonly sku?: string | undefined
   readonly name: string
   readonly image?: string | undefined
+  /** Plain text, line breaks kept. In the answer of one sale; lists and live messages leave it out. */
+  readonly description?: string | undefined
   readonly price: Money
   readonly listPrice?: Money | undefined
   /** Put on sale. */

@@ -12,6 +12,8 @@ export interface Item {
   readonly sku: string | undefined
   readonly name: string
   readonly image: string | undefined
+  /** For buyers to read. Read with one sale, never with all of them, nor with those that are followed. */
+  readonly description?: string | undefined
   readonly price: Money
   readonly listPrice: Money | undefined
   readonly units: number
@@ -32,7 +34,16 @@ export interface Item {
   readonly changeNo: number
 }
 
+export const DESCRIPTION_LENGTH_MAX = 2_000
+/** Of all items of a sale: whoever looks at it gets them all. */
+const DESCRIPTIONS_LENGTH_MAX = 20_000
+export const DESCRIPTIONS_TOO_LONG = `have descriptions of more than ${DESCRIPTIONS_LENGTH_MAX} characters together`
 export const UNITS_MAX = 10_000_000
 export const QUANTITY_MAX = 100
 export const ATTEMPTS_MAX = 100
 export const SHARDS_MAX = 64
+
+/** Is there room in one sale for these descriptions? */
+export function fitTogether(items: readonly Pick<Item, 'description'>[]): boolean {
+  return items.reduce((sum, { description = '' }) => sum + description.length, 0) <= DESCRIPTIONS_LENGTH_MAX
+}

@@ -108,6 +108,7 @@ function wireItem(item: Item, stock: ShownStock): ItemAnswer {
     sku: item.sku,
     name: item.name,
     image: item.image,
+    description: item.description,
     price: item.price,
     listPrice: item.listPrice,
     units: item.units,

@@ -11,6 +11,7 @@ const item = {
   sku: undefined,
   name: HOSTILE,
   image: `https://pictures.example/x?"><script>`,
+  description: `first ${HOSTILE}\nsecond`,
   price: { amount: 199_900, currency: 'CNY' },
   listPrice: undefined,
   units: 10,
@@ -56,7 +57,11 @@ test('whatever a sale is called, its page holds it as text and as data, and noth
     // What the template has stays.
     for (const part of template.match(/(src|href)="[^"]+"/g) ?? []) expect(html).toContain(part)
   }
-  expect(dataIn(salePage(template, written())).all).toBe(false)
+  const page = salePage(template, written())
+  expect(page).toContain(']]&gt;\nsecond</p>')
+  expect(dataIn(page).sales[0].items[0].description).toBe(item.description)
+  expect(dataIn(indexPage(template, [written()])).sales[0].items[0]).not.toHaveProperty('description')
+  expect(dataIn(page).all).toBe(false)
   expect(dataIn(indexPage(template, [])).sales).toEqual([])
 })
 

@@ -47,8 +47,13 @@ export function indexPage(template: string, sales: readonly SaleAnswer[]): strin
     title: 'Stampede',
     head: [],
     body: `<main id="main"><ul>${links.join('')}</ul></main>`,
-    data: { sales, all: true },
+    data: { sales: sales.map(listed), all: true },
   })
+}
+
+/** As in the list of sales: nothing that only its own page shows. */
+function listed(sale: SaleAnswer): SaleAnswer {
+  return { ...sale, items: sale.items.map(({ description: _, ...item }) => item) }
 }
 
 interface Filling {
@@ -78,8 +83,9 @@ function saleHtml(sale: SaleAnswer): string {
   return `<main id="main"><h1 class="item-name" dir="auto">${escapeHtml(sale.name)}</h1>${opens}${items.join('')}</main>`
 }
 
-function itemHtml({ name, price }: ItemAnswer): string {
-  return `<article class="item"><div class="item-words"><h2 class="item-name" dir="auto">${escapeHtml(name)}</h2><p>${escapeHtml(formatMoney(price, 'en'))}</p></div></article>`
+function itemHtml({ name, price, description }: ItemAnswer): string {
+  const text = description === undefined ? '' : `<p class="description" dir="auto">${escapeHtml(description)}</p>`
+  return `<article class="item"><div class="item-words"><h2 class="item-name" dir="auto">${escapeHtml(name)}</h2><p>${escapeHtml(formatMoney(price, 'en'))}</p>${text}</div></article>`
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -25,12 +25,16 @@ export interface Sales {
   find(id: SaleId): Promise<Sale | undefined>
   /** What the gate must know of a sale, however many items it has. */
   state(id: SaleId): Promise<SaleWindow | undefined>
-  /** Newest opening first. */
-  list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
+  /** Newest opening first; items without their descriptions, unless these are asked for. */
+  list(options: {
+    readonly drafts: boolean
+    readonly limit: number
+    readonly descriptions?: boolean
+  }): Promise<readonly Sale[]>
   /**
    * Sales that a process of a cluster follows: not a draft, warm-up begun, ended less than an hour ago, or later while its gate has a
    * release or a stock change to do. Read from the primary (E2). What has not changed since the last read is the same object: the list, a
-   * sale, an item. `available` is as it was when something else of the item last changed.
+   * sale, an item. Items have no descriptions here. `available` is as it was when something else of the item last changed.
    */
   followed(): Promise<{
     readonly nowMs: number

@@ -43,6 +43,10 @@ const itemAnswer = named('Item', {
   sku: z.string().optional(),
   name: z.string(),
   image: z.string().optional(),
+  description: z
+    .string()
+    .optional()
+    .describe('Plain text, line breaks kept. In the answer of one sale; lists and live messages leave it out.'),
   price: moneyAnswer,
   listPrice: moneyAnswer.optional(),
   units: count.describe('Put on sale.'),

@@ -3,7 +3,15 @@
 import { z } from 'zod'
 import { CLAIM_NAME, CLAIMS_MAX } from '../domain/hold-limits.ts'
 import { isBuyerId, isId } from '../domain/ids.ts'
-import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
+import {
+  ATTEMPTS_MAX,
+  DESCRIPTION_LENGTH_MAX,
+  DESCRIPTIONS_TOO_LONG,
+  fitTogether,
+  QUANTITY_MAX,
+  SHARDS_MAX,
+  UNITS_MAX,
+} from '../domain/item.ts'
 import { type LineTerms, lineFault } from '../domain/line.ts'
 import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
 import { CONTACT_FIELDS } from '../domain/parcel.ts'
@@ -45,11 +53,28 @@ const image = label(2000).refine(
   'must be an http(s) address or a path',
 )
 
+/** Plain text with lines. Whatever a file ends its lines with, they end as people's own do. */
+const description = z
+  .string()
+  .transform(text => text.replace(/\r\n?/g, '\n').trim())
+  .pipe(
+    z
+      .string()
+      .min(1)
+      .max(DESCRIPTION_LENGTH_MAX)
+      .refine(
+        text => !/[^\P{Cc}\n]|[\p{Cs}\u2028\u2029]/u.test(text),
+        'must not contain control characters but line breaks',
+      ),
+  )
+  .describe('Plain text for buyers to read; line breaks are kept, nothing in it is markup.')
+
 export const itemInput = z
   .strictObject({
     name: label(NAME_LENGTH_MAX),
     sku: label(100).optional(),
     image: image.optional(),
+    description: description.optional(),
     price: money,
     listPrice: money.optional(),
     units: z.int().min(0).max(UNITS_MAX),
@@ -162,7 +187,7 @@ export const saleInput = z
       .boolean()
       .default(true)
       .describe('`false`: in no public list, as for a rehearsal. Who has its address sees it and can buy.'),
-    items: z.array(itemInput).min(1).max(ITEMS_MAX),
+    items: z.array(itemInput).min(1).max(ITEMS_MAX).refine(fitTogether, DESCRIPTIONS_TOO_LONG),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
   .refine(sale => sale.rule !== 'draw' || sale.line?.order === 'draw', {
@@ -183,6 +208,7 @@ const itemEdit = z.strictObject({
   name: itemFields.name.optional(),
   sku: itemFields.sku.unwrap().nullish(),
   image: itemFields.image.unwrap().nullish(),
+  description: itemFields.description.unwrap().nullish(),
   price: itemFields.price.optional(),
   listPrice: itemFields.listPrice.unwrap().nullish(),
   units: itemFields.units.optional(),

@@ -103,7 +103,14 @@ class Store {
   /** A message of the live connection. */
   putPushed(sale: Sale): void {
     for (const { id } of [sale, ...sale.items]) this.#pushedMs.set(id, performance.now())
-    this.putSale(sale)
+    this.putSale(this.withTexts(sale))
+  }
+
+  /** Lists and messages have no descriptions: those that are known stay. */
+  withTexts(sale: Sale): Sale {
+    const known = this.sales.get(sale.id)
+    const text = (id: string) => known?.items.find(one => one.id === id)?.description
+    return { ...sale, items: sale.items.map(item => ({ ...item, description: text(item.id) })) }
   }
 
   /** Written into the page when it was published. */

@@ -41,6 +41,7 @@ const item: z.ZodType<Item> = z
     sku: z.string().optional(),
     name: z.string(),
     image: z.string().optional(),
+    description: z.string().optional(),
     price: money,
     listPrice: money.optional(),
     units: count,
@@ -58,7 +59,7 @@ const item: z.ZodType<Item> = z
     changeNo: count,
   })
   // JSON leaves undefined fields out.
-  .transform(({ sku, image, listPrice, ...rest }) => ({ ...rest, sku, image, listPrice }))
+  .transform(({ sku, image, description, listPrice, ...rest }) => ({ ...rest, sku, image, description, listPrice }))
 
 const line: z.ZodType<LineTerms> = z.object({
   opensAtMs: time,

@@ -130,6 +130,7 @@ test('an item of a draft that is sent back keeps what is not said, and loses onl
   const kept = {
     sku: 'S1',
     image: '/one.png',
+    description: 'Round.\nGreen.',
     listPrice: { amount: 2000, currency: 'CNY' },
     quantityMax: 2,
     attemptsMax: 5,
@@ -150,8 +151,17 @@ test('an item of a draft that is sent back keeps what is not said, and loses onl
   expect(await now()).toEqual({ ...before, name: 'onne' })
   expect((await one({ name: 'one' })).status).toBe(200)
   expect(await now()).toEqual({ ...before, name: 'one' })
-  expect((await one({ sku: null, image: null, listPrice: null, units: 7, shards: 2 })).status).toBe(200)
-  const cleared = { ...before, name: 'one', sku: undefined, image: undefined, listPrice: undefined }
+  expect((await one({ sku: null, image: null, description: null, listPrice: null, units: 7, shards: 2 })).status).toBe(
+    200,
+  )
+  const cleared = {
+    ...before,
+    name: 'one',
+    sku: undefined,
+    image: undefined,
+    description: undefined,
+    listPrice: undefined,
+  }
   expect(await now()).toEqual({ ...cleared, units: 7, available: 7, shards: 2 })
 
   // What was sent back as it was read is no change, and each change is in the log by name.
@@ -162,7 +172,7 @@ test('an item of a draft that is sent back keeps what is not said, and loses onl
   expect(fields).toEqual([
     ['items.0.name'],
     ['items.0.name'],
-    ['items.0.sku', 'items.0.image', 'items.0.listPrice', 'items.0.units', 'items.0.shards'],
+    ['items.0.sku', 'items.0.image', 'items.0.description', 'items.0.listPrice', 'items.0.units', 'items.0.shards'],
   ])
 })
 
@@ -215,7 +225,7 @@ test('a published sale changes its words, and the terms of later orders only', a
   const answer = await patch(sale, {
     name: 'renamed',
     items: [
-      { id: two!.id, name: 'two!', image: '/two.png', whenGateDown: 'shut' },
+      { id: two!.id, name: 'two!', image: '/two.png', description: 'Two\r\nlines. ', whenGateDown: 'shut' },
       { id: one!.id, sku: null, payWithinSeconds: 60, listPrice: { amount: 9, currency: 'CNY' } },
     ],
   })
@@ -229,6 +239,7 @@ test('a published sale changes its words, and the terms of later orders only', a
     id: two!.id,
     name: 'two!',
     image: '/two.png',
+    description: 'Two\nlines.',
     whenGateDown: 'shut',
     units: 20,
   })

@@ -11,7 +11,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { FieldChange } from '../../ledger/sales.ts'
 
 type Fixed = 'name' | 'price' | 'units' | 'quantityMax' | 'attemptsMax' | 'payWithinMs' | 'whenGateDown' | 'homeDoor'
-type Removable = 'sku' | 'image' | 'listPrice'
+type Removable = 'sku' | 'image' | 'description' | 'listPrice'
 
 /** Of an existing item. Undefined: leave the field as it is; null: remove it. */
 export type ItemEdit = { readonly [K in 'id' | 'shards' | Fixed]?: Item[K] | undefined } & {
@@ -71,6 +71,7 @@ export function itemChanges(from: Item, to: Item, prefix: string): FieldChange[]
     ['name', from.name, to.name],
     ['sku', from.sku, to.sku],
     ['image', from.image, to.image],
+    ['description', from.description, to.description],
     ['price', from.price.amount, to.price.amount],
     ['currency', from.price.currency, to.price.currency],
     ['listPrice', from.listPrice?.amount, to.listPrice?.amount],

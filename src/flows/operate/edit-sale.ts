@@ -11,7 +11,7 @@
 import { assert } from '../../base/assert.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
-import type { Item } from '../../domain/item.ts'
+import { DESCRIPTIONS_TOO_LONG, fitTogether, type Item } from '../../domain/item.ts'
 import { isSameLine, lineFault } from '../../domain/line.ts'
 import type { Sale, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
 import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
@@ -114,6 +114,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
     list.push(newItem(item, item.id, sale.id))
     ofItems.push(...itemChanges(was, item, `items.${i}.`))
   }
+  if (!fitTogether(list)) return { kind: 'invalid', field: 'items', why: DESCRIPTIONS_TOO_LONG }
   const sameList = list.length === sale.items.length && list.every((item, i) => item.id === sale.items[i]!.id)
   if (!sameList) changes.push({ field: 'items', from: sale.items.length, to: list.length })
   changes.push(...ofItems)
@@ -144,6 +145,7 @@ function editPublished(sale: Sale, edit: SaleEdit, nowMs: number, providers: Pro
   const warmBeforeMin = warmBegun ? next.opensAtMs - nowMs + WARM_MARGIN_MS : 0
   const warmBeforeMs = Math.max(next.warmBeforeMs, warmBeforeMin)
   const list = sale.items.map(item => edited.get(item.id) ?? item)
+  if (!fitTogether(list)) return { kind: 'invalid', field: 'items', why: DESCRIPTIONS_TOO_LONG }
   return { sale: { ...next, warmBeforeMs, items: list }, items: new Set(edited.keys()), changes }
 }
 

@@ -110,7 +110,7 @@ export class PagePublisher {
 
   async #readSales(): Promise<void> {
     const writer = await this.#context.writer()
-    const sales = await this.#context.sales.list({ drafts: false, limit: PAGES_MAX })
+    const sales = await this.#context.sales.list({ drafts: false, limit: PAGES_MAX, descriptions: true })
     for (const file of writer.assets()) if (!this.#wanted.has(file.path)) this.#want(file.path, file)
     const seen = new Map<SaleId, string>()
     for (const sale of sales) {

@@ -118,6 +118,8 @@ function toItem(row: Row): Item {
     sale: text(row, 'sale_id'),
     sku: optional(row, 'sku', text),
     image: optional(row, 'image', text),
+    // Only statements that read one sale or a few have the column.
+    description: row.description === undefined ? undefined : optional(row, 'description', text),
     price: { amount: number(row, 'price_minor'), currency },
     listPrice: row.list_price_minor === null ? undefined : { amount: number(row, 'list_price_minor'), currency },
     whenGateDown: text(row, 'when_gate_down') as 'ledger' | 'shut',

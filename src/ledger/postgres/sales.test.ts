@@ -67,6 +67,44 @@ test('every new state for the gate has a higher number, also in a snapshot; othe
   expect(await ledger.rights.snapshot(item, epoch, async () => {})).toMatchObject({ stateNo: first + 4, state: 'open' })
 })
 
+test('a description is read with its sale and where it is asked for, goes with its item, and outlives an older rewriting of the items', async () => {
+  const { sale } = await ledger.openItem()
+  const edit = (description: string | undefined, items: 'replaced' | 'one') =>
+    ledger.sales.edit(sale, 'olga', found => ({
+      write: {
+        sale: { ...found, items: found.items.map(item => ({ ...item, description })) },
+        items: items === 'replaced' ? items : new Set([found.items[0]!.id]),
+        changes: [],
+      },
+      result: undefined,
+    }))
+  const find = async () => (await ledger.sales.find(sale))!.items[0]!
+  const listed = async (descriptions?: boolean) =>
+    (await ledger.sales.list({ drafts: true, limit: 10, ...(descriptions && { descriptions }) })).find(
+      ({ id }) => id === sale,
+    )!.items[0]!.description
+  await edit('first\nsecond', 'one')
+  expect((await find()).description).toBe('first\nsecond')
+  expect([await listed(), await listed(true)]).toEqual([undefined, 'first\nsecond'])
+  expect((await ledger.sales.followed()).sales[0]?.items[0]?.description).toBeUndefined()
+  const kept = async () =>
+    (await ledger.sql('SELECT description FROM item_descriptions WHERE sale = $1', [sale])).map(row => row.description)
+  await set(sale, "state = 'draft'")
+  await edit('third', 'replaced')
+  expect(await kept()).toEqual(['third'])
+  // What the version before does to a draft.
+  await ledger.sql(
+    'WITH gone AS (DELETE FROM items WHERE sale = $1 RETURNING *) INSERT INTO items SELECT * FROM gone',
+    [sale],
+  )
+  expect((await find()).description).toBe('third')
+  await edit(undefined, 'one')
+  expect(await kept()).toEqual([])
+  await edit('fourth', 'one')
+  expect(await ledger.sales.remove(sale, 'olga')).toBe(true)
+  expect(await kept()).toEqual([])
+})
+
 test('E2: what a standby shows is not believed', async () => {
   const standby: Database = {
     ...ledger.database,

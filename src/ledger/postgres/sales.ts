@@ -2,7 +2,7 @@
 
 import { assert } from '../../base/assert.ts'
 import { together } from '../../base/batching/together.ts'
-import type { SaleId } from '../../domain/ids.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, StoredSaleState } from '../../domain/sale.ts'
 import type { Sales, SaleWindow, SaleWrite } from '../sales.ts'
@@ -21,11 +21,20 @@ export function createSales(database: Database): Sales {
     const found = new Map(rows)
     return ids.map(id => found.get(id))
   })
+  async function described(listed: readonly Sale[]): Promise<readonly Sale[]> {
+    const texts = new Map(await all('item_descriptions', [listed.map(({ id }) => id)], toDescription))
+    const withText = (item: Item) => ({ ...item, description: texts.get(item.id) })
+    return listed.map(sale => ({ ...sale, items: sale.items.map(withText) }))
+  }
+
   return {
     create: (sale, by) => act('create_sale', valuesOf(sale, 'replaced', by)),
     find: async id => toSales(await database.run('find_sale', [id]))[0],
     state,
-    list: async ({ drafts, limit }) => toSales(await database.run('list_sales', [drafts, limit])),
+    async list({ drafts, limit, descriptions = false }) {
+      const listed = toSales(await database.run('list_sales', [drafts, limit]))
+      return descriptions ? described(listed) : listed
+    },
     followed: () => followed.read(),
     available: async items =>
       new Map(await all('available_units', [items], row => [text(row, 'id'), number(row, 'available')] as const)),
@@ -117,6 +126,7 @@ function itemColumns(item: Item, position: number) {
     position,
     sku: item.sku ?? null,
     name: item.name,
+    description: item.description ?? null,
     image: item.image ?? null,
     price_minor: item.price.amount,
     list_price_minor: item.listPrice?.amount ?? null,
@@ -129,6 +139,10 @@ function itemColumns(item: Item, position: number) {
     home_door: item.homeDoor,
     shards: item.shards,
   }
+}
+
+function toDescription(row: Row): readonly [ItemId, string] {
+  return [text(row, 'item'), text(row, 'description')]
 }
 
 function toWindow(row: Row): SaleWindow {

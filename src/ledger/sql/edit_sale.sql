@@ -1,4 +1,4 @@
--- edit_sale: writes a sale's new values, the items that are new or changed, and the log line.
+-- edit_sale: writes a sale's new values, the items that are new or changed with their descriptions, and the log line.
 -- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule, terms (JSON); items: a JSON array, ids as strings; by, details (JSON)
 -- Out     nothing
 -- Keeps   decided under lock_sale; of an existing item only texts, pay_within and when_gate_down change: never its price, units or epoch;
@@ -11,7 +11,13 @@ WITH edited AS (
   WHERE id = $1
   RETURNING id
 ),
-logged AS (INSERT INTO audit_log (by, action, sale, details) SELECT $9, 'sale.edit', id, $10::jsonb FROM edited)
+logged AS (INSERT INTO audit_log (by, action, sale, details) SELECT $9, 'sale.edit', id, $10::jsonb FROM edited),
+texts AS (SELECT d.id, d.description FROM jsonb_to_recordset($8::jsonb) AS d(id bigint, description text)),
+cleared AS (DELETE FROM item_descriptions d USING edited, texts WHERE d.sale = edited.id AND d.item = texts.id AND texts.description IS NULL),
+described AS (
+  INSERT INTO item_descriptions (item, sale, description)
+  SELECT texts.id, edited.id, texts.description FROM edited, texts WHERE texts.description IS NOT NULL
+  ON CONFLICT (item) DO UPDATE SET description = excluded.description WHERE item_descriptions.sale = excluded.sale)
 INSERT INTO items (id, sale, position, sku, name, image, price_minor, list_price_minor, currency, units, available,
                    quantity_max, attempts_max, pay_within_ms, when_gate_down, home_door, shards)
 SELECT i.id, edited.id, i.position, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.units,

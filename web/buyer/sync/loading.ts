@@ -27,7 +27,7 @@ export async function loadSales(): Promise<void> {
   const sentMs = performance.now()
   const reply = await read<{ sales: readonly Sale[] }>('/api/sales')
   if (reply.kind !== 'ok') return
-  for (const sale of reply.body.sales) store.putPolled(sale, sentMs)
+  for (const sale of reply.body.sales) store.putPolled(store.withTexts(sale), sentMs)
   store.listed = reply.body.sales.map(sale => sale.id)
   store.changed()
 }

@@ -104,6 +104,11 @@ export function ItemCard({ sale, item, only }: Props) {
             )}
           </>
         )}
+        {item.description && (
+          <p class="description" dir="auto">
+            {item.description}
+          </p>
+        )}
       </div>
     </article>
   )

@@ -344,6 +344,8 @@ export const en = {
   itemName: 'Name of the item',
   sku: 'SKU',
   image: 'Picture (address)',
+  description: 'Description',
+  descriptionHint: 'Plain text, shown on the sale’s page; line breaks are kept.',
   imageInsecure: 'Not shown to buyers: only pictures from https addresses are.',
   price: 'Price',
   decimals: (currency: string, digits: string) =>

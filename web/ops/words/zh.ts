@@ -302,6 +302,8 @@ export const zh: Words = {
   itemName: '商品名称',
   sku: 'SKU',
   image: '图片（地址）',
+  description: '说明',
+  descriptionHint: '纯文本，显示在活动页面上；保留换行。',
   imageInsecure: '买家看不到它：浏览器只显示 https 地址的图片。',
   price: '价格',
   decimals: (currency, digits) => (digits === '0' ? `${currency} 没有小数` : `${currency} 有 ${digits} 位小数`),

@@ -14,6 +14,8 @@ interface FieldProps {
   readonly optional?: boolean
   readonly name: string
   readonly wide?: boolean
+  /** Of several lines; without it the field has one. */
+  readonly rows?: number
   readonly autoComplete?: string
   /** Why it can't be changed: it is then read only, and says so. */
   readonly fixed?: string | undefined
@@ -32,31 +34,39 @@ export function Field(props: FieldProps) {
     optional,
     name,
     wide,
+    rows,
     autoComplete = 'off',
   } = props
   const id = useId()
   const notes = [wrong !== undefined && `${id}-wrong`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ')
+  const common = {
+    id,
+    name,
+    value,
+    autoComplete,
+    readOnly: fixed !== undefined,
+    'aria-invalid': wrong !== undefined,
+    'aria-describedby': notes === '' ? undefined : notes,
+  }
   return (
     <div class={wide ? 'field wide' : 'field'}>
       <label for={id}>
         {label}
         {optional && <span class="optional"> ({words().optional})</span>}
       </label>
-      <input
-        id={id}
-        name={name}
-        type={kind as 'text'}
-        value={value}
-        step={kind === 'datetime-local' ? 1 : undefined}
-        inputMode={numeric ? 'decimal' : 'text'}
-        dir={kind === 'text' && !numeric ? 'auto' : undefined}
-        autoComplete={autoComplete}
-        spellcheck={false}
-        readOnly={fixed !== undefined}
-        aria-invalid={wrong !== undefined}
-        aria-describedby={notes === '' ? undefined : notes}
-        onInput={event => onInput(event.currentTarget.value)}
-      />
+      {rows === undefined ? (
+        <input
+          {...common}
+          type={kind as 'text'}
+          step={kind === 'datetime-local' ? 1 : undefined}
+          inputMode={numeric ? 'decimal' : 'text'}
+          dir={kind === 'text' && !numeric ? 'auto' : undefined}
+          spellcheck={false}
+          onInput={event => onInput(event.currentTarget.value)}
+        />
+      ) : (
+        <textarea {...common} rows={rows} dir="auto" onInput={event => onInput(event.currentTarget.value)} />
+      )}
       {wrong !== undefined && (
         <p class="refused" id={`${id}-wrong`}>
           {wrong}

@@ -60,6 +60,7 @@ export function ItemFields({ no, item, wrongs, fixed, change, remove }: ItemFiel
           {...field('image', text.image)}
           hint={insecure ? text.imageInsecure : undefined}
         />
+        <Field wide optional rows={4} {...field('description', text.description)} hint={text.descriptionHint} />
       </div>
       {remove !== undefined && (
         <p class="ways">

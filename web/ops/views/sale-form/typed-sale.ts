@@ -19,6 +19,7 @@ export interface TypedItem {
   readonly name: string
   readonly sku: string
   readonly image: string
+  readonly description: string
   readonly price: string
   readonly listPrice: string
   readonly currency: string
@@ -60,6 +61,7 @@ export function newItem(currency: string): TypedItem {
     name: '',
     sku: '',
     image: '',
+    description: '',
     price: '',
     listPrice: '',
     currency,
@@ -115,6 +117,7 @@ function typedItemOf(item: Item): TypedItem {
     name: item.name,
     sku: item.sku ?? '',
     image: item.image ?? '',
+    description: item.description ?? '',
     price: toDecimal(item.price),
     listPrice: item.listPrice === undefined ? '' : toDecimal(item.listPrice),
     units: `${item.units}`,
@@ -182,6 +185,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
         name: label(at('name'), item.name),
         sku: item.sku.trim() === '' ? none : item.sku,
         image: item.image.trim() === '' ? none : item.image.trim(),
+        description: item.description.trim() === '' ? none : item.description,
         price: money(at('price'), item.price, currency),
         listPrice: item.listPrice.trim() === '' ? none : money(at('listPrice'), item.listPrice, currency),
         units: whole(at('units'), item.units),
