@@ -69,6 +69,20 @@ test('shows a code; paid on the phone, the page switches to paid by itself, also
   await visitor.context.close()
 })
 
+test('says so while the script of the code can’t be loaded, and shows the code as soon as it can', async () => {
+  const { page, visitor } = await ordered({ cut: true })
+  await choose(page, 'code')
+  await page.route('**/assets/*.js', route => route.abort())
+  await page.locator('.button-pay').click()
+  await page.locator('.problem', { hasText: 'The code could not be loaded' }).waitFor()
+  await page.unroute('**/assets/*.js')
+  await page.locator('.pay-code svg').waitFor()
+  expect(await page.locator('.problem').count()).toBe(0)
+  expect(await page.evaluate('document.activeElement.className')).toBe('pay-code')
+  expect(visitor.complaints()).toEqual([])
+  await visitor.context.close()
+})
+
 for (const locale of ['en-GB', 'zh-CN'])
   test(`fits a phone: the way to pay, and a decline (${locale})`, async () => {
     const { page, visitor } = await ordered({ ...PHONE, locale })

@@ -1,7 +1,7 @@
 /** Code that is loaded when it is needed, so that the page's own script stays small. `web/build.ts` bundles each file of `later/` apart. */
 
 /** By name; written into the script when it is bundled. */
-declare const LATER_ADDRESSES: Readonly<Record<'contact' | 'line' | 'qr' | 'solver' | 'widget', string>>
+declare const LATER_ADDRESSES: Readonly<Record<'contact' | 'crowd' | 'line' | 'pay-code' | 'solver' | 'widget', string>>
 
 /** Of the worker's script. */
 export function solverAddress(): string {
@@ -16,10 +16,17 @@ export function loadContact(): Promise<typeof import('./later/contact.ts')> {
   return import(LATER_ADDRESSES.contact)
 }
 
-export function loadQr(): Promise<typeof import('./later/qr.ts')> {
-  return import(LATER_ADDRESSES.qr)
+export async function loadLine() {
+  const line: typeof import('./later/line.ts') = await import(LATER_ADDRESSES.line)
+  return line.showLine
 }
 
-export function loadLine(): Promise<typeof import('./later/line.ts')> {
-  return import(LATER_ADDRESSES.line)
+export async function loadPayCode(takesFocus: boolean) {
+  const code: typeof import('./later/pay-code.ts') = await import(LATER_ADDRESSES['pay-code'])
+  return code.showPayCode.bind(undefined, takesFocus)
+}
+
+export async function loadCrowd() {
+  const crowd: typeof import('./later/crowd.ts') = await import(LATER_ADDRESSES.crowd)
+  return crowd.showCrowd
 }

@@ -145,15 +145,6 @@ const en = {
   saidSoon: (time: string) => `${time} until the sale opens.`,
   saidBack: 'A unit has returned to stock. You can buy now.',
   saidPlaced: 'It’s yours. Your order is placed.',
-
-  crowd: 'Demo',
-  crowdLabels: { offered: 'Bring the crowd', running: 'The crowd is here…', done: 'Bring the crowd again' },
-  crowdNotes: {
-    offered: (buyers: string) => `This is a demo: start ${buyers} simulated buyers and watch the units sell.`,
-    running: (buyers: string) => `${buyers} simulated buyers are buying at the same time as you.`,
-    done: (buyers: string) => `${buyers} simulated buyers were here. Each unit was sold once; the others were refused.`,
-  },
-  crowdOps: 'Operations page',
 }
 
 type Words = typeof en
@@ -296,15 +287,6 @@ const zh: Words = {
   saidSoon: time => `距开抢还有 ${time}。`,
   saidBack: '有商品重新放出，现在可以购买。',
   saidPlaced: '抢到了，订单已生成。',
-
-  crowd: '演示',
-  crowdLabels: { offered: '启动模拟买家', running: '模拟买家抢购中…', done: '再次启动模拟买家' },
-  crowdNotes: {
-    offered: buyers => `这是演示：启动 ${buyers} 位模拟买家，看商品如何被抢光。`,
-    running: buyers => `${buyers} 位模拟买家正和您同时抢购。`,
-    done: buyers => `${buyers} 位模拟买家已抢购完毕。每件只卖出一次，其余买家未抢到。`,
-  },
-  crowdOps: '运营页面',
 }
 
 /** The browser's regional variant of the language shown, for times and numbers: 24 hours in London, 12 in Boston. */

@@ -10,6 +10,7 @@ import { loadOrder, noteReply } from '../sync/loading.ts'
 import { backOffMs } from '../sync/moments.ts'
 import type { PayChoice } from './pay-choices.ts'
 import { publish, sleep } from './tabs.ts'
+import { webAddress } from './web-address.ts'
 
 export type PayOutcome = 'leaving' | 'code' | 'settled' | 'failed' | 'refused' | 'used' | 'unavailable' | 'contact'
 
@@ -39,12 +40,6 @@ export async function pay(order: Order, choice: PayChoice | undefined): Promise<
   if (reply.code === 'payment_refused') return 'refused'
   if (reply.code === 'no_payment_provider') return 'unavailable'
   return /^order_/.test(reply.code) ? 'settled' : 'failed'
-}
-
-/** An address that a browser opens; undefined: one of another kind, which only the provider's app understands. */
-export function webAddress(text: string): string | undefined {
-  const url = URL.parse(text, location.href)
-  return url !== null && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
 export async function cancel(order: Order): Promise<'settled' | 'failed'> {

@@ -4,19 +4,12 @@
  */
 
 import { call, getJson } from '../api.ts'
-import type { Demo, Sale } from '../shapes.ts'
-import { noteReply } from '../sync/loading.ts'
+import type { Demo } from '../shapes.ts'
 import { aboutMs } from '../sync/moments.ts'
+import type { Page } from '../views/later-part.tsx'
 
 const RUNNING_EVERY_MS = 1_000
 const EVERY_MS = 5_000
-/** What the SKUs of the server's demo items begin with. */
-const DEMO_SKU = 'DEMO-'
-
-export function mayBeDemo(sale: Sale): boolean {
-  return sale.items.some(item => item.sku?.startsWith(DEMO_SKU))
-}
-
 /** Reports the state until the returned function is called. */
 export function watchCrowd(sale: string, found: (demo: Demo) => void): () => void {
   let stopped = false
@@ -41,7 +34,7 @@ export function watchCrowd(sale: string, found: (demo: Demo) => void): () => voi
 }
 
 /** The new state, or undefined when there was no answer. */
-export async function bringCrowd(sale: string, buyers: number): Promise<Demo | undefined> {
+export async function bringCrowd({ noteReply }: Page, sale: string, buyers: number): Promise<Demo | undefined> {
   const reply = await call<Demo>('POST', `/api/demo/crowd?sale=${sale}`)
   // A session that has ended is replaced; the next press counts.
   noteReply(reply)

@@ -6,7 +6,7 @@
 import type { Reply } from '../api.ts'
 import type { Join, LineMessage, Sale } from '../shapes.ts'
 import { backOffMs } from '../sync/moments.ts'
-import type { Page } from '../views/waiting-line.tsx'
+import type { Page } from '../views/later-part.tsx'
 import { keepReceipt } from './receipt.ts'
 
 /** While the live connection works, asking only renews the estimate. */

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Join, Sale } from '../shapes.ts'
-import type { Page } from '../views/waiting-line.tsx'
+import type { Page } from '../views/later-part.tsx'
 import { DrawCheck } from './draw-check.tsx'
 import { LeaveLine } from './leave-line.tsx'
 import type { LineCourse } from './line-course.ts'

@@ -6,7 +6,7 @@
 import { render } from 'preact'
 import type { InLine } from '../buy/button-state.ts'
 import type { Join, Sale } from '../shapes.ts'
-import type { Page } from '../views/waiting-line.tsx'
+import type { Page } from '../views/later-part.tsx'
 import { LineCourse } from './line-course.ts'
 import { type LineStep, lineStep } from './line-step.ts'
 import { LineView, type Shown } from './line-view.tsx'

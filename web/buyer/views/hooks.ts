@@ -67,11 +67,6 @@ export function useFocusSuccessor(container: { readonly current: HTMLElement | n
   })
 }
 
-/** A device that is held in the hand: the apps that pay are on it. */
-export function onPhone(): boolean {
-  return matchMedia('(hover: none) and (pointer: coarse)').matches
-}
-
 /** The previous value. */
 export function usePrevious<T>(value: T): T | undefined {
   const kept = useRef<{ now: T; before: T | undefined }>({ now: value, before: undefined })

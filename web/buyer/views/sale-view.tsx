@@ -1,11 +1,15 @@
 /** A sale: its only item large, or its name and countdown above a grid of items. */
 
-import { CrowdOffer } from '../demo/crowd-offer.tsx'
+import { loadCrowd } from '../later-files.ts'
 import type { Sale } from '../shapes.ts'
 import { serverNow } from '../sync/server-time.ts'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
+import { LaterPart } from './later-part.tsx'
 import { WaitingLine } from './waiting-line.tsx'
+
+/** What the SKUs of the server's demo items begin with. */
+const DEMO_SKU = 'DEMO-'
 
 export function SaleView({ sale }: { readonly sale: Sale }) {
   const opensAtMs = Date.parse(sale.opensAt)
@@ -36,4 +40,9 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
       <CrowdOffer sale={sale} />
     </>
   )
+}
+
+function CrowdOffer({ sale }: { readonly sale: Sale }) {
+  const mayBeDemo = sale.items.some(item => item.sku?.startsWith(DEMO_SKU))
+  return mayBeDemo ? <LaterPart load={loadCrowd} id={sale.id} /> : null
 }

@@ -13,20 +13,12 @@ const en = {
     shop: 'The shop’s checkout',
     sandbox: 'Test payment',
   } as Readonly<Record<string, string>>,
-  /** The app that reads its codes. */
-  apps: { alipay: 'Alipay', wechat: 'WeChat' } as Readonly<Record<string, string>>,
-  anyApp: 'your phone',
   scanHint: 'Scan a code with your phone',
   pageHint: 'On the payment page; you come back here',
   showCode: 'Show the code',
   openingCode: 'Getting the code…',
-  scanWith: (app: string) => `Scan with ${app}`,
-  scanElsewhere: (app: string) => `To scan it, open this page on another screen and use ${app} on this phone.`,
-  codeFor: (amount: string, app: string) => `QR code: pay ${amount} with ${app}`,
   codeFailed: 'The code could not be loaded. Check your connection and reload this page.',
   waiting: 'Waiting for your payment. This page shows when it has arrived.',
-  saidCode: (app: string, amount: string) => `The code is shown. Scan it with ${app} to pay ${amount}.`,
-  openApp: (app: string) => `Open ${app}`,
   otherWay: 'Pay another way',
   tryAgain: 'Try again',
   declined: 'The payment was declined, and you have not been charged. Try again, or pay another way.',
@@ -40,19 +32,12 @@ type PaymentWords = typeof en
 const zh: PaymentWords = {
   how: '选择支付方式',
   names: { stripe: '银行卡', alipay: '支付宝', wechat: '微信支付', shop: '商店收银台', sandbox: '测试支付' },
-  apps: { alipay: '支付宝', wechat: '微信' },
-  anyApp: '手机',
   scanHint: '用手机扫码支付',
   pageHint: '前往支付页面，完成后返回',
   showCode: '显示二维码',
   openingCode: '正在获取二维码…',
-  scanWith: app => `请用${app}扫码`,
-  scanElsewhere: app => `请在另一块屏幕上打开此页，再用本机的${app}扫码。`,
-  codeFor: (amount, app) => `二维码：用${app}支付 ${amount}`,
   codeFailed: '二维码加载失败。请检查网络并刷新页面。',
   waiting: '等待付款。付款到账后，页面会自动更新。',
-  saidCode: (app, amount) => `二维码已显示。请用${app}扫码支付 ${amount}。`,
-  openApp: app => `打开${app}`,
   otherWay: '换一种支付方式',
   tryAgain: '重新支付',
   declined: '支付未成功，没有扣款。请重试，或换一种支付方式。',
@@ -74,9 +59,4 @@ export function namesOf(choices: readonly PayChoice[]): readonly string[] {
     )
     return alike ? `${plain(provider)} (${provider})` : plain(provider)
   })
-}
-
-export function appOf(provider: string): string {
-  const text = paymentWords()
-  return text.apps[kindOf(provider)] ?? text.anyApp
 }

@@ -2,20 +2,22 @@
 
 import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { onPhone } from '../../buy/on-phone.ts'
 import { type PayChoice, payChoices, sameChoice } from '../../buy/pay-choices.ts'
 import { payStanding } from '../../buy/pay-standing.ts'
 import { type PayOutcome, pay } from '../../buy/paying.ts'
 import { formatMoney } from '../../format.ts'
+import { loadPayCode } from '../../later-files.ts'
 import type { Order } from '../../shapes.ts'
 import { store } from '../../store.ts'
 import { paymentWords } from '../../words/payment.ts'
 import { words } from '../../words.ts'
 import { TimeLeft } from '../countdown.tsx'
-import { announce, onPhone, useFocusSuccessor, useLeft } from '../hooks.ts'
+import { announce, useFocusSuccessor, useLeft } from '../hooks.ts'
+import { LaterPart } from '../later-part.tsx'
 import { CancelOrder } from './cancel-order.tsx'
 import { OrderContact } from './order-contact.tsx'
 import { PayChoiceGroup } from './pay-choice.tsx'
-import { PayCode } from './pay-code.tsx'
 
 interface Props {
   readonly order: Order
@@ -99,7 +101,16 @@ function Paying({ order, onContact }: { readonly order: Order; readonly onContac
   if (standing === 'code' && payment?.qr !== undefined && !otherWay && !busy) {
     return (
       <>
-        <PayCode order={order} provider={payment.provider} qr={payment.qr} takesFocus={outcome === 'code'} />
+        <LaterPart
+          class="code-place"
+          load={() => loadPayCode(outcome === 'code')}
+          id={order.id}
+          failed={paymentWords().codeFailed}
+          key={payment.qr}
+        />
+        <p class="note checking">
+          <span class="spinner" aria-hidden="true" /> {paymentWords().waiting}
+        </p>
         {choices.length > 1 && (
           <button type="button" class="plain-button" onClick={() => setOtherWay(true)}>
             {paymentWords().otherWay}
