@@ -27,6 +27,7 @@ import { drawRoutes } from '../edge/routes/draw-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { flightRoutes } from '../edge/routes/flight-routes.ts'
 import { holdRoutes } from '../edge/routes/hold-routes.ts'
+import { imageRoutes } from '../edge/routes/image-routes.ts'
 import { lineRoutes } from '../edge/routes/line-routes.ts'
 import { lineWatchRoutes } from '../edge/routes/line-watch-routes.ts'
 import { listRoutes } from '../edge/routes/list-routes.ts'
@@ -51,6 +52,7 @@ import type { FollowedLines } from '../flows/line/followed-lines.ts'
 import { createJoinOnce } from '../flows/line/join-once.ts'
 import { LineFigures } from '../flows/line/line-figures.ts'
 import { ProviderInquiries } from '../flows/money/ask-provider.ts'
+import { ImageStore } from '../flows/operate/image-store.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
@@ -192,6 +194,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     drawFiles: new DrawFiles({ ...context, folder: join(config.dataDir, 'draws') }),
     inquiries: new ProviderInquiries(flows),
     operate: flows,
+    images: new ImageStore(ledger),
     listing: { ...context, events: config.events },
     check: flows,
     results: createSaleResults({ figures: ledger.saleFigures, clock: context.clock }),
@@ -243,6 +246,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...parcelRoutes(edge),
     ...shopRoutes(edge),
     ...operatorSaleRoutes(edge),
+    ...imageRoutes(edge),
     ...resultRoutes(edge),
     ...operatorOrderRoutes(edge),
     ...eventRoutes(edge),

@@ -17,6 +17,7 @@ import { migrate, unapplied } from '../ledger/postgres/connection/migrate.ts'
 import { createEventLog } from '../ledger/postgres/events/events.ts'
 import { createWebhookQueue, createWebhooks } from '../ledger/postgres/events/webhooks.ts'
 import { createHolds } from '../ledger/postgres/holds.ts'
+import { createImages } from '../ledger/postgres/images.ts'
 import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import { createLineClaims } from '../ledger/postgres/line/line-claims.ts'
@@ -152,6 +153,7 @@ export function ledgerParts(config: Config, database: Database) {
     lineOrders: createLineOrders(database),
     eventLog: createEventLog(database),
     access: createAccessList(database),
+    images: createImages(database),
     holds: createHolds(database),
     parcels: createParcels(database),
     webhooks: createWebhooks(database),

@@ -25,6 +25,7 @@ import type { LineFigures } from '../flows/line/line-figures.ts'
 import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
+import type { ImageStore } from '../flows/operate/image-store.ts'
 import type { ListOrdersContext } from '../flows/operate/list-orders.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
@@ -68,6 +69,7 @@ export interface EdgeContext {
   readonly money: MoneyContext
   readonly inquiries: Pick<ProviderInquiries, 'ask'>
   readonly operate: OperateContext
+  readonly images: Pick<ImageStore, 'add' | 'copy' | 'find'>
   readonly listing: ListOrdersContext
   readonly check: CheckContext
   readonly results: (sale: Sale) => Promise<SaleResult>

@@ -79,6 +79,8 @@ const paymentOfferAnswer = named(
   'How the sale can be paid. The first method of the first provider is the default.',
 )
 
+export const imageAnswer = named('UploadedImage', { image: z.string() })
+
 export const saleAnswer = named('Sale', {
   id,
   name: z.string(),

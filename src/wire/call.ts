@@ -29,6 +29,8 @@ interface Details {
   readonly takes?: readonly string[]
   /** What a JSON body must be; without one the call ignores bodies. An empty body counts as `{}`. */
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown }
+  /** The media types of a body that is a file, sent as it is. */
+  readonly file?: readonly string[]
   readonly answers: Readonly<Record<number, Answer>>
   /** Refusals of its own; `problemsOf` adds those that come with its form. */
   readonly problems?: readonly ProblemCode[]
@@ -90,7 +92,7 @@ export function problemsOf(call: Call): readonly ProblemCode[] {
   if (call.role !== undefined && call.role !== OPERATOR_ROLES[0]) codes.add('forbidden')
   if (call.group === 'Buyers' && call.who !== 'provider') codes.add('rate_limited').add('denied')
   if (call.path.includes('{')) codes.add('not_found')
-  if (call.body !== undefined || call.query !== undefined) codes.add('body_invalid')
+  if (call.body !== undefined || call.file !== undefined || call.query !== undefined) codes.add('body_invalid')
   codes.add('body_too_large').add('internal').add('busy')
   return [...codes]
 }

@@ -319,8 +319,14 @@ const CATALOGUE = {
     status: 413,
     title: 'The request is too large',
     detail: 'A request body may have 16 KiB.',
-    means: 'A request body may have 16 KiB.',
+    means: 'A request body may have 16 KiB, an image 2 MB.',
     todo: 'Send less.',
+  },
+  images_full: {
+    status: 409,
+    title: 'There is no room for another image',
+    means: 'The server keeps so many uploaded images, and so many bytes of them together. This one was not kept.',
+    todo: 'Put the image on a host of your own, and name its https address as the "image" of the item.',
   },
   url_not_allowed: {
     status: 422,

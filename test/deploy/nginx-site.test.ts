@@ -331,6 +331,27 @@ test('a sale that all buyers ask for is asked of an edge about once a second, an
   expect(told).toBe(before + 3)
 })
 
+test('an uploaded picture is asked of an edge once and is there with all edges down; one that is missing is asked for again', async () => {
+  let told = 0
+  const answer = (response: ServerResponse) => {
+    told += 1
+    if (told === 1) response.writeHead(404).end()
+    else response.writeHead(200, { ...ASSET_HEADERS, 'content-type': 'image/png' }).end('picture')
+  }
+  const [a, b] = [await edge('a', false, answer), await edge('b', false, answer)]
+  const { url } = await siteBefore(a.port, b.port)
+  const asked = () =>
+    fetch(`${url}/images/0.png`, { headers: { cookie: 'session=mine', authorization: 'Bearer mine' } })
+  expect((await asked()).status).toBe(404)
+  expect(await (await asked()).text()).toBe('picture')
+  for (const { stop } of [a, b]) stop()
+  const kept = await asked()
+  expect([kept.status, await kept.text(), told]).toEqual([200, 'picture', 2])
+  expect(Object.fromEntries(kept.headers)).toMatchObject({ ...ASSET_HEADERS, 'content-type': 'image/png' })
+  for (const { headers } of [...a.heard, ...b.heard])
+    expect([headers.cookie, headers.authorization]).toEqual([undefined, undefined])
+})
+
 test('neither an answer with a cookie nor anything beside the sales is kept', async () => {
   const [a, b] = await Promise.all(
     ['a', 'b'].map(name =>

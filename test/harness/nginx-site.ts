@@ -39,7 +39,7 @@ export async function layOutSite(playground: Playground, { site, page, instead }
   const inc = readFileSync(join(DEPLOY, 'nginx/stampede-site.inc'), 'utf8')
   writeFileSync(join(folder, 'stampede-site.inc'), put(inc, [[PAGE, join(folder, 'page')]], 2))
   const http = readFileSync(join(DEPLOY, 'nginx/stampede-http.inc'), 'utf8')
-  writeFileSync(join(folder, 'stampede-http.inc'), put(http, [[CACHE, join(folder, 'cache')]], 1))
+  writeFileSync(join(folder, 'stampede-http.inc'), put(http, [[CACHE, join(folder, 'cache')]], 2))
   writeFileSync(join(folder, 'site.conf'), put(readFileSync(join(DEPLOY, site), 'utf8'), instead, 1))
   const args = ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log']
   return {

@@ -81,6 +81,8 @@ function showOperation(method: string, path: string, operation: Operation): stri
     return { ...row, about: String(description ?? row.about), foundIn: String(part) }
   })
   const body = jsonOf(operation.requestBody?.content)
+  const files = Object.keys((operation.requestBody?.content as Json | undefined) ?? {})
+  const file = body === undefined && files.length > 0 ? `<p>Body: a file, ${escaped(files.join(', '))}.</p>` : ''
   const responses = Object.entries(operation.responses).map(([status, response]) => {
     const answer = jsonOf(response.content)
     const example = answer?.example === undefined ? '' : pretty(answer.example)
@@ -93,7 +95,7 @@ function showOperation(method: string, path: string, operation: Operation): stri
   return `<details id="${operation.operationId}"><summary><h3><code>${method} ${escaped(path)}</code></h3> <span>${escaped(operation.summary)}</span></summary>
 <p>${operation.description === undefined ? '' : `${escaped(operation.description)} `}Asked by: ${escaped(who)}.</p>
 ${parameters.length === 0 ? '' : `<p>Parameters:</p>${table(parameters)}`}
-${body === undefined ? '' : `<p>Body:</p>${showSchema(body.schema as Json)}${pretty(body.example)}`}
+${file}${body === undefined ? '' : `<p>Body:</p>${showSchema(body.schema as Json)}${pretty(body.example)}`}
 ${samples.join('')}
 <p>Answers:</p><table>${responses.join('')}</table></details>`
 }

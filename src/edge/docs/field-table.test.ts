@@ -37,8 +37,9 @@ test('the page has a table for the body, the parameters and the answer of each c
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, { operationId, requestBody, parameters, responses }] of Object.entries(methods)) {
       const shown = page.split(`<details id="${operationId}">`)[1]?.split('\n<details ')[0] ?? ''
-      const fields =
-        requestBody === undefined ? [] : fieldRows((requestBody.content['application/json'] as Json).schema as Json)
+      const body = requestBody?.content['application/json'] as Json | undefined
+      const fields = body === undefined ? [] : fieldRows(body.schema as Json)
+      if (requestBody !== undefined && !shown.includes('<p>Body:')) without.push(`${method} ${path}: body`)
       const names = [...fields, ...parameters].map(({ name }) => String(name) || '(the whole)')
       for (const name of names) if (!shown.includes(`<code>${name}</code>`)) without.push(`${method} ${path}: ${name}`)
       if (path !== '/api/live' && !shown.includes('curl ')) without.push(`${method} ${path}: curl`)

@@ -96,6 +96,10 @@ function operationOf(call: Call, describe: Describe) {
     security: securityOf(call),
     parameters,
     ...(call.body !== undefined && { requestBody: requestBodyOf(call.body, describe) }),
+    // A file: OpenAPI 3.1 gives it no schema.
+    ...(call.file !== undefined && {
+      requestBody: { required: true, content: Object.fromEntries(call.file.map(type => [type, {}])) },
+    }),
     responses,
   }
 }

@@ -27,10 +27,12 @@ export function curlSample(method: string, path: string, operation: Operation): 
   const [who] = operation.security.flatMap(one => Object.keys(one))
   const bearer = who === undefined ? undefined : BEARERS[who]
   const body = ((operation.requestBody?.content as Json | undefined)?.['application/json'] as Json | undefined)?.example
+  const isFile = body === undefined && operation.requestBody !== undefined
   return [
     `curl ${method === 'GET' ? '' : `-X ${method} `}"${HOST}${address}${query === '' ? '' : `?${query}`}"`,
     ...(bearer === undefined ? [] : [`-H "Authorization: Bearer ${bearer}"`]),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${quoted(JSON.stringify(body))}'`]),
+    ...(isFile ? ["-H 'Content-Type: image/jpeg'", '--data-binary @picture.jpg'] : []),
   ].join(' \\\n  ')
 }
 

@@ -128,3 +128,5 @@ export const WATCH = {
   reconciled: { at: AT, differences: 0, repairs: 0 },
   trouble: [],
 }
+
+export const IMAGE = `/images/${'9f86d081884c7d65'.repeat(4)}.jpg`

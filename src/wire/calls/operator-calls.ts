@@ -1,7 +1,9 @@
 /** The calls of operators, and the two made for the operations page: a sale with everything about it, and what is wrong. */
 
+import { IMAGE_BYTES_MAX, IMAGE_TYPES } from '../../domain/image.ts'
 import {
   auditsAnswer,
+  imageAnswer,
   logAnswer,
   operatorSaleAnswer,
   operatorSalesAnswer,
@@ -27,7 +29,18 @@ import {
 } from '../inputs.ts'
 import { ORDER_STORY, orderStoryAnswer } from '../order-story.ts'
 import { foundOrdersAnswer, foundOrdersQuery } from '../orders/found-orders.ts'
-import { AT, AUDIT, LOG_LINE, NEW_SALE, OPERATOR_SALE, ORDER, STOCK_CHANGE, WATCH, WHOLE_ORDER } from './examples.ts'
+import {
+  AT,
+  AUDIT,
+  IMAGE,
+  LOG_LINE,
+  NEW_SALE,
+  OPERATOR_SALE,
+  ORDER,
+  STOCK_CHANGE,
+  WATCH,
+  WHOLE_ORDER,
+} from './examples.ts'
 
 /** What only reads. */
 const viewers = callsForOperators('Operators', 'viewer')
@@ -64,6 +77,14 @@ export const operatorCalls = {
     body: { schema: saleEdit, example: { name: 'Black Friday' } },
     answers: { 200: json('The sale as it is now.', operatorSaleAnswer, OPERATOR_SALE) },
     problems: ['not_changeable'],
+  }),
+  addImage: operators.post('/api/admin/images', 'Upload a picture, for the `image` of an item', {
+    more:
+      `The body is the file: PNG, JPEG, WebP, GIF or AVIF, told by its first bytes, with at most ${IMAGE_BYTES_MAX / 1e6} MB. It is kept in the database and ` +
+      'served to everybody as it came, with whatever the camera wrote into it. The same file again answers the same address. Nothing deletes it.',
+    file: Object.values(IMAGE_TYPES),
+    answers: { 201: json('Where it is served, on this server.', imageAnswer, { image: IMAGE }, ['location']) },
+    problems: ['images_full'],
   }),
   copySale: operators.post('/api/admin/sales/{sale}/copy', 'Copy a sale, as a new draft or as a template', {
     more: 'With everything it is set to, in a window of its own. Orders and changes of stock stay with the sale.',
