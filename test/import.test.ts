@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { OperatorSaleAnswer } from '../src/wire/answers.ts'
 import { listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
@@ -183,6 +183,44 @@ test('every fault is told with its row, and nothing is made', async () => {
     importing('nested.json', '[{"name": {}, "price": 1, "units": 1}]', '--name', 'x'),
     'product 1: name: it must be a text or a number',
   )
+})
+
+test('pictures beside the file are uploaded, each once, and none from elsewhere', async () => {
+  const png = (more: string) => Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from(more)])
+  mkdirSync(join(scratch, 'pictures'))
+  writeFileSync(join(scratch, 'pictures/red.png'), png('red'))
+  writeFileSync(join(scratch, 'pictures/not.png'), '<svg/>')
+  writeFileSync(join(scratch, 'pictures/large.png'), png('x'.repeat(2_000_000)))
+  const elsewhere = mkdtempSync(join(tmpdir(), 'stampede-elsewhere-'))
+  playground.onUndo(() => rmSync(elsewhere, { recursive: true, force: true }))
+  writeFileSync(join(elsewhere, 'secret.png'), png('secret'))
+  symlinkSync(join(elsewhere, 'secret.png'), join(scratch, 'link.png'))
+  const wrong = [
+    'pictures/none.png',
+    `../${basename(elsewhere)}/secret.png`,
+    'link.png',
+    'pictures',
+    'pictures/not.png',
+  ]
+  const rows = [...wrong, 'pictures/large.png'].map((image, i) => `Cup ${i},5,1,${image}`).join('\n')
+  await refused(
+    importing('wrong.csv', `name,price,units,image\n${rows}`, '--name', 'x', '--currency', 'EUR'),
+    'line 2: image: "pictures/none.png" is neither',
+    'secret.png" lies outside of the folder',
+    'line 4: image: "link.png" lies outside of the folder',
+    'line 5: image: "pictures" is not a file',
+    'line 6: image: "pictures/not.png" is not a PNG',
+    'line 7: image: "pictures/large.png" is larger than 2 MB',
+  )
+  const csv =
+    'name,price,units,image\nCup,5,1,pictures/red.png\nPot,5,1,./pictures/red.png\nJar,5,1,https://shop.example/j.png\n'
+  const ran = await importing('pictures.csv', csv, '--name', 'Pictures', '--currency', 'EUR')
+  expect(ran).toMatchObject({ code: 0 })
+  const [cup, pot, jar] = (await sales()).find(({ name }) => name === 'Pictures')!.items
+  expect(cup!.image).toMatch(/^\/images\/[0-9a-f]{64}\.png$/)
+  expect([pot!.image, jar!.image]).toEqual([cup!.image, 'https://shop.example/j.png'])
+  const served = await fetch(server.url() + cup!.image)
+  expect([served.headers.get('content-type'), await served.text()]).toEqual(['image/png', png('red').toString()])
 })
 
 test('when the server refuses one of several drafts, those before it are deleted', async () => {

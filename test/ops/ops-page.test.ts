@@ -81,6 +81,12 @@ test('lets nobody see anything before signing in, says clearly when the token is
   await leave(person, page)
 })
 
+/** One white pixel. */
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=',
+  'base64',
+)
+
 test('takes a sale from a draft to its end, asks once before each step, says what it did, and shows it in the log', async () => {
   const { person, page } = await desk.operator('/ops')
   await page.getByRole('link', { name: 'New sale' }).click()
@@ -89,7 +95,15 @@ test('takes a sale from a draft to its end, asks once before each step, says wha
   await page.locator('[name=closesAt]').fill('2099-01-01T00:00:00')
   await page.locator('[name="items.0.name"]').fill('Broom')
   await page.locator('[name="items.0.price"]').fill('19.5')
+  const file = page.getByLabel('Or upload a picture')
+  await file.setInputFiles({ name: 'broom.png', mimeType: 'image/png', buffer: Buffer.from('<svg/>') })
+  await page.locator('.field:has([type=file]) .refused').waitFor()
+  await file.setInputFiles({ name: 'broom.png', mimeType: 'image/png', buffer: PICTURE })
+  // What is typed while the file is on its way stays.
+  await page.locator('[name="items.0.description"]').fill('Of birch.\n<b>Stands</b> by itself.')
   await page.locator('[name="items.0.units"]').fill('8')
+  await until('the address', async () => (await page.locator('[name="items.0.image"]').inputValue()) !== '')
+  expect(await page.locator('[name="items.0.units"]').inputValue()).toBe('8')
   expect(await page.locator('.field:has([name=opensAt]) .hint').textContent()).toContain('past')
   expect(await barriers(page)).toEqual([])
   await page.getByRole('button', { name: 'Create draft' }).click()
@@ -122,6 +136,14 @@ test('takes a sale from a draft to its end, asks once before each step, says wha
     expect((await till.operator('GET', `/sales/${sale}`)).state).toBe(state)
     await didLine(page, `sale.${action}`).first().waitFor()
   }
+  // Buyers see both.
+  const shown = await person.tab(`/s/${sale}`)
+  await shown.locator('.description').waitFor()
+  expect(await shown.locator('.description').innerText()).toBe('Of birch.\n<b>Stands</b> by itself.')
+  await until('the picture', () =>
+    shown.locator('.picture img').evaluate(image => (image as HTMLImageElement).naturalWidth === 1),
+  )
+  await shown.close()
 
   await page.locator('[data-action=stock]').click()
   await page.locator('dialog [name=delta]').fill('0')

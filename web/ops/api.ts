@@ -22,12 +22,16 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 interface CallOptions {
   readonly body?: unknown
+  /** Instead of a body in JSON: sent as it is. */
+  readonly file?: File
   /** Idempotency key: the same key never does it twice. */
   readonly key?: string
   readonly accept?: string
 }
 
 const ANSWER_MS_MAX = 15_000
+/** 2 MB over a slow line. */
+const UPLOAD_MS_MAX = 120_000
 const SILENT_MS_MAX = 3_000
 
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<Reply<T>> {
@@ -75,7 +79,10 @@ async function send(method: Method, path: string, options: CallOptions): Promise
         ...(options.key !== undefined && { 'idempotency-key': options.key }),
       },
       ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
-      ...(options.accept === undefined && { signal: AbortSignal.timeout(ANSWER_MS_MAX) }),
+      ...(options.file !== undefined && { body: options.file }),
+      ...(options.accept === undefined && {
+        signal: AbortSignal.timeout(options.file === undefined ? ANSWER_MS_MAX : UPLOAD_MS_MAX),
+      }),
     })
     noteAnswer()
     return response

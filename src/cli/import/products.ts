@@ -18,6 +18,8 @@ export interface ImportedItem {
   readonly at: string
   /** Of the sale that it belongs to; undefined: the one that the command names. */
   readonly sale: string | undefined
+  /** A picture beside the file, by its name there: uploaded, where others are named by their address. */
+  readonly picture: string | undefined
   readonly item: Readonly<Record<string, unknown>> & { readonly name: string; readonly units: number }
 }
 
@@ -64,7 +66,7 @@ export function readProducts(text: string, isJson: boolean, currency: string | u
     const before = sku === undefined ? undefined : skus.get(key)
     if (before !== undefined) faults.push(`${row.at}: sku: "${String(sku)}" is the one of ${before}, too`)
     skus.set(key, row.at)
-    items.push({ at: row.at, sale: read.sale, item: read.item })
+    items.push({ at: row.at, sale: read.sale, picture: read.picture, item: read.item })
   }
   return { items, faults }
 }
@@ -134,10 +136,12 @@ function itemOf({ at, cells }: ProductRow, usual: string | undefined) {
   }
   for (const column of NEEDED) if (text(column) === undefined) fault(column, 'it is empty')
   const variant = text('variant')
+  const image = text('image')
+  const isLocal = image !== undefined && !/^(\/|[a-z][a-z0-9+.-]*:)/i.test(image)
   const given = {
     name: variant === undefined ? (text('name') ?? '') : `${text('name')}, ${variant}`,
     sku: text('sku'),
-    image: text('image'),
+    image: isLocal ? undefined : image,
     description: text('description'),
     price: amount('price'),
     listPrice: amount('listprice'),
@@ -153,5 +157,5 @@ function itemOf({ at, cells }: ProductRow, usual: string | undefined) {
     faults.push(`${at}: ${COLUMNS[column as Column] ?? column}: ${message}`)
   }
   const item = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given
-  return { item, faults, sale: text('sale') }
+  return { item, faults, sale: text('sale'), picture: isLocal ? image : undefined }
 }

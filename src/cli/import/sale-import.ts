@@ -13,6 +13,7 @@ import { saleInput } from '../../wire/inputs.ts'
 import { orUsage, parseMoment } from '../arguments.ts'
 import { Client, type ServerOptions, saleAt, withServer } from '../sale/client.ts'
 import { print, printJson, table } from '../table.ts'
+import { findLocalImages, uploadImages } from './local-images.ts'
 import { type ImportedItem, readProducts } from './products.ts'
 
 interface ImportOptions extends ServerOptions {
@@ -43,7 +44,7 @@ export function addSaleImport(sale: Command): void {
     .addHelpText(
       'after',
       '\nColumns: name, price, units; and variant, sku, image, description, list price, currency, quantity max, attempts max, pay within seconds, sale.\n' +
-        'Prices as people write them: 19.90. Nothing is made when one row does not fit.\n\n' +
+        'Prices as people write them: 19.90. An image is an address, or a file in the folder of this one, which is uploaded. Nothing is made when one row does not fit.\n\n' +
         'Example:\n  stampede sale import products.csv --name "Friday" --currency EUR --opens-at +1d --closes-at +2d',
     )
     .action(importSales)
@@ -52,9 +53,12 @@ export function addSaleImport(sale: Command): void {
 async function importSales(path: string, options: ImportOptions): Promise<void> {
   const client = new Client(options)
   const { items, faults } = orUsage(path, () => readProducts(read(path), /\.json$/i.test(path), options.currency))
-  refuse(path, faults)
-  const bodies = await bodiesOf(client, items, options)
-  refuse(path, bodies.flatMap(faultsOf))
+  const local = findLocalImages(path, items)
+  refuse(path, [...faults, ...local.faults])
+  const checked = await bodiesOf(client, items, options)
+  refuse(path, checked.flatMap(faultsOf))
+  const addresses = options.dryRun ? new Map<string, string>() : await uploadImages(client, local.images)
+  const bodies = options.dryRun ? checked : await bodiesOf(client, items.map(withImage), options)
   const made = options.dryRun ? undefined : await createAll(client, bodies)
   if (options.json) return printJson({ sales: made ?? bodies, made: made !== undefined })
   const rows = bodies.map((body, i) => ({ ...body, id: made?.[i]?.id ?? '' }))
@@ -67,7 +71,13 @@ async function importSales(path: string, options: ImportOptions): Promise<void> 
       { title: 'opens', of: row => row.opensAt },
     ]),
   )
+  if (made !== undefined && local.images.size > 0) await print(`pictures uploaded: ${local.images.size}`)
   await print(made === undefined ? 'nothing was made: --dry-run' : 'drafts: see them on /ops, then publish them')
+
+  function withImage(imported: ImportedItem): ImportedItem {
+    const image = imported.picture && addresses.get(imported.picture)
+    return image === undefined ? imported : { ...imported, item: { ...imported.item, image } }
+  }
 }
 
 function read(path: string): string {

@@ -19,6 +19,8 @@ export interface ServerOptions {
 interface Ask {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: unknown
+  /** Instead of a body in JSON: sent as it is. */
+  readonly file?: Uint8Array
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -67,7 +69,7 @@ export class Client {
     yield decoder.decode()
   }
 
-  async #send(path: string, { method = 'GET', body, headers }: Ask): Promise<Response> {
+  async #send(path: string, { method = 'GET', body, file, headers }: Ask): Promise<Response> {
     const [base, token] = [this.#base, this.#token]
     const answered = new AbortController()
     const hangUp = new AbortController()
@@ -81,6 +83,7 @@ export class Client {
           ...headers,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(file !== undefined && { body: new Uint8Array(file) }),
         signal: hangUp.signal,
       })
       if (!response.ok) throw await refusal(response, base, token)

@@ -344,6 +344,13 @@ export const en = {
   itemName: 'Name of the item',
   sku: 'SKU',
   image: 'Picture (address)',
+  imageUpload: 'Or upload a picture',
+  imageKinds:
+    'PNG, JPEG, WebP, GIF or AVIF, at most 2 MB. It is kept as it is, with whatever the camera wrote into it.',
+  imageUploading: 'The picture is being uploaded…',
+  imageUploaded: 'The picture is uploaded; its address is in the field above.',
+  imageTooLarge: 'This picture is larger than 2 MB: save it smaller.',
+  imageLost: 'It is not known whether the picture arrived. Choose it again: it is kept once.',
   description: 'Description',
   descriptionHint: 'Plain text, shown on the sale’s page; line breaks are kept.',
   imageInsecure: 'Not shown to buyers: only pictures from https addresses are.',

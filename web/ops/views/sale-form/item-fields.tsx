@@ -5,6 +5,7 @@ import { editWords } from '../../words/edit.ts'
 import { words } from '../../words.ts'
 import { Field } from '../controls/field.tsx'
 import type { Fixed } from './fixed-fields.ts'
+import { ImageUpload } from './image-upload.tsx'
 import type { TypedItem, Wrongs } from './typed-sale.ts'
 
 interface ItemFieldsProps {
@@ -60,6 +61,7 @@ export function ItemFields({ no, item, wrongs, fixed, change, remove }: ItemFiel
           {...field('image', text.image)}
           hint={insecure ? text.imageInsecure : undefined}
         />
+        <ImageUpload onImage={image => change({ image })} />
         <Field wide optional rows={4} {...field('description', text.description)} hint={text.descriptionHint} />
       </div>
       {remove !== undefined && (
