@@ -22,6 +22,15 @@ export interface Item {
   readonly image?: string | undefined
   /** Plain text, line breaks kept. In the answer of one sale; lists and live messages leave it out. */
   readonly description?: string | undefined
+  /** The name in other languages. Where the language of the buyer is missing, `name` is shown. */
+  readonly texts?: {
+    readonly en?: {
+      readonly name: string
+    } | undefined
+    readonly zh?: {
+      readonly name: string
+    } | undefined
+  } | undefined
   readonly price: Money
   readonly listPrice?: Money | undefined
   /** Put on sale. */
@@ -155,6 +164,15 @@ export interface PaymentStarted {
 export interface Sale {
   readonly id: Id
   readonly name: string
+  /** The name in other languages. Where the language of the buyer is missing, `name` is shown. */
+  readonly texts?: {
+    readonly en?: {
+      readonly name: string
+    } | undefined
+    readonly zh?: {
+      readonly name: string
+    } | undefined
+  } | undefined
   readonly opensAt: Time
   readonly closesAt: Time
   /** Only operators see drafts. */

@@ -2,6 +2,7 @@
 
 import type { Epoch, ItemId, SaleId } from './ids.ts'
 import type { Money } from './money.ts'
+import type { Texts } from './texts.ts'
 
 /** Who may sell the item: the gate, nobody while the outbox drains, the ledger itself, or nobody at all. */
 export type Door = 'gate' | 'draining' | 'ledger' | 'shut'
@@ -14,6 +15,7 @@ export interface Item {
   readonly image: string | undefined
   /** For buyers to read. Read with one sale, never with all of them, nor with those that are followed. */
   readonly description?: string | undefined
+  readonly texts?: Texts | undefined
   readonly price: Money
   readonly listPrice: Money | undefined
   readonly units: number

@@ -10,6 +10,7 @@ import type { SaleId } from './ids.ts'
 import type { Item } from './item.ts'
 import type { LineTerms } from './line.ts'
 import type { ContactField } from './parcel.ts'
+import type { Texts } from './texts.ts'
 
 export type StoredSaleState = 'draft' | 'ready' | 'paused' | 'over'
 export type SaleRule = 'first_come' | 'draw'
@@ -37,6 +38,8 @@ export interface SaleTerms {
   readonly template?: true | undefined
   /** What the buyer must say before paying. Undefined: nothing. */
   readonly contactFields?: readonly ContactField[] | undefined
+  /** What it is called in the languages of the page. Undefined, or without a language: by its name. */
+  readonly texts?: Texts | undefined
 }
 
 export interface Sale extends SaleTerms {

@@ -50,6 +50,7 @@ export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
   return {
     id: sale.id,
     name: sale.name,
+    texts: sale.texts,
     opensAt: toRfc3339(sale.opensAtMs),
     closesAt: toRfc3339(sale.closesAtMs),
     state: saleState(sale, stock.nowMs(), left),
@@ -107,6 +108,7 @@ function wireItem(item: Item, stock: ShownStock): ItemAnswer {
     id: item.id,
     sku: item.sku,
     name: item.name,
+    texts: item.texts,
     image: item.image,
     description: item.description,
     price: item.price,

@@ -12,6 +12,7 @@ import { holdsInput } from './inputs.ts'
 import { saleLineAnswer } from './line/line-shapes.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
 import { parcelShape } from './orders/parcel-shapes.ts'
+import { itemWords, textsAnswer } from './sale-texts.ts'
 
 export const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
 const id = plainId.meta({
@@ -43,10 +44,7 @@ const itemAnswer = named('Item', {
   sku: z.string().optional(),
   name: z.string(),
   image: z.string().optional(),
-  description: z
-    .string()
-    .optional()
-    .describe('Plain text, line breaks kept. In the answer of one sale; lists and live messages leave it out.'),
+  ...itemWords,
   price: moneyAnswer,
   listPrice: moneyAnswer.optional(),
   units: count.describe('Put on sale.'),
@@ -84,6 +82,7 @@ export const imageAnswer = named('UploadedImage', { image: z.string() })
 export const saleAnswer = named('Sale', {
   id,
   name: z.string(),
+  texts: textsAnswer,
   opensAt: time,
   closesAt: time,
   state: z.enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over']).describe('Only operators see drafts.'),

@@ -18,6 +18,7 @@ import { CONTACT_FIELDS } from '../domain/parcel.ts'
 import { CHALLENGE_MAX } from '../domain/sale.ts'
 import { lineInputWith } from './line/line-shapes.ts'
 import { contactInput, metadataInput } from './orders/parcel-shapes.ts'
+import { textsInputWith } from './sale-texts.ts'
 import { timeZone } from './time-zone.ts'
 
 const NAME_LENGTH_MAX = 200
@@ -68,6 +69,7 @@ const description = z
       ),
   )
   .describe('Plain text for buyers to read; line breaks are kept, nothing in it is markup.')
+const textsInput = textsInputWith(label(NAME_LENGTH_MAX))
 
 export const itemInput = z
   .strictObject({
@@ -75,6 +77,7 @@ export const itemInput = z
     sku: label(100).optional(),
     image: image.optional(),
     description: description.optional(),
+    texts: textsInput.optional(),
     price: money,
     listPrice: money.optional(),
     units: z.int().min(0).max(UNITS_MAX),
@@ -157,6 +160,7 @@ export function toLine({ opensAt, sealsAt, claimWithinSeconds, ...line }: z.outp
 export const saleInput = z
   .strictObject({
     name: label(NAME_LENGTH_MAX),
+    texts: textsInput.optional(),
     opensAt: time,
     closesAt: time,
     rule: z
@@ -209,6 +213,7 @@ const itemEdit = z.strictObject({
   sku: itemFields.sku.unwrap().nullish(),
   image: itemFields.image.unwrap().nullish(),
   description: itemFields.description.unwrap().nullish(),
+  texts: textsInput.nullish(),
   price: itemFields.price.optional(),
   listPrice: itemFields.listPrice.unwrap().nullish(),
   units: itemFields.units.optional(),
@@ -222,6 +227,7 @@ const itemEdit = z.strictObject({
 
 export const saleEdit = z.strictObject({
   name: saleFields.name.optional(),
+  texts: textsInput.nullish(),
   opensAt: saleFields.opensAt.optional(),
   closesAt: saleFields.closesAt.optional(),
   rule: z.literal('first_come', 'follows from the order of the line').optional(),

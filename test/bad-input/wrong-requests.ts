@@ -359,6 +359,22 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
   for (const name of ['', '  ', 1, null, 'a\u0000', 'a\nb', '\u2028', 'x'.repeat(201), ['x']])
     create('name', { ...sale, name })
   create('name', `{"name":"\\udc00",${JSON.stringify(sale).slice(12)}`)
+  for (const [field, texts] of [
+    ['texts', {}],
+    ['texts', []],
+    ['texts', 'zh'],
+    ['texts', null],
+    ['texts.fr', { zh: { name: 'x' }, fr: { name: 'x' } }],
+    ['texts.zh', { zh: 'x' }],
+    ['texts.zh.more', { zh: { name: 'x', more: 'x' } }],
+    ['texts.zh.name', { zh: {} }],
+    ['texts.zh.name', { en: { name: 'x' }, zh: { name: ' ' } }],
+    ['texts.en.name', { en: { name: 'x'.repeat(201) } }],
+    ['texts.en.name', { en: { name: 'a\nb' } }],
+  ] as const) {
+    create(field, { ...sale, texts })
+    create(`items.0.${field}`, { ...sale, items: [{ ...item, texts }] })
+  }
   for (const opensAt of [
     '',
     'now',

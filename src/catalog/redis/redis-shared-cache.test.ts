@@ -80,7 +80,7 @@ test('what was read before a change is not kept after it', async () => {
   const next = await leaseOf(two, SALE)
   await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
   expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('wait')
-  const renamed = makeSale(SALE, { name: 'renamed' })
+  const renamed = makeSale(SALE, { name: 'renamed', texts: { zh: { name: '改名' } } })
   await two.put(SALE, next, [renamed], MINUTE_MS, MINUTE_MS)
   await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
   expect(await one.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'known', sales: [renamed] })

@@ -20,19 +20,24 @@ import type { Item } from '../../domain/item.ts'
 import type { LineTerms } from '../../domain/line.ts'
 import { CONTACT_FIELDS } from '../../domain/parcel.ts'
 import type { Sale } from '../../domain/sale.ts'
+import type { Texts } from '../../domain/texts.ts'
 import { type CatalogKey, LIST, LISTED_MAX, type Sales, type SharedAnswer, type SharedCache } from '../shared-cache.ts'
 
 type Connection = Pick<RedisConnection, 'run' | 'subscribe' | 'database'>
 
-/** Ten sales of a hundred items with long names fit. A longer text is not shared. */
+/** Ten sales of a hundred items with long names in one language fit. A longer text is not shared. */
 const TEXT_MAX = 1_000_000
 /** Raised with every optional field of a sale or item that a version adds. */
-const FORMAT = 1
+const FORMAT = 2
 
 const id = z.string().refine(isId)
 const count = z.int().min(0)
 const time = z.number().min(0)
 const money = z.object({ amount: count, currency: z.string() })
+const named = z.object({ name: z.string() })
+
+/** A language that only a newer version speaks is left out. */
+const texts: z.ZodType<Texts> = z.object({ en: named.optional(), zh: named.optional() })
 
 const item: z.ZodType<Item> = z
   .object({
@@ -42,6 +47,7 @@ const item: z.ZodType<Item> = z
     name: z.string(),
     image: z.string().optional(),
     description: z.string().optional(),
+    texts: texts.optional(),
     price: money,
     listPrice: money.optional(),
     units: count,
@@ -59,7 +65,14 @@ const item: z.ZodType<Item> = z
     changeNo: count,
   })
   // JSON leaves undefined fields out.
-  .transform(({ sku, image, description, listPrice, ...rest }) => ({ ...rest, sku, image, description, listPrice }))
+  .transform(({ sku, image, description, texts, listPrice, ...rest }) => ({
+    ...rest,
+    sku,
+    image,
+    description,
+    texts,
+    listPrice,
+  }))
 
 const line: z.ZodType<LineTerms> = z.object({
   opensAtMs: time,
@@ -99,13 +112,25 @@ const sale: z.ZodType<Sale> = z
     line: line.optional(),
     contactFields: z.array(z.enum(CONTACT_FIELDS)).optional(),
     unlisted: z.literal(true).optional(),
+    texts: texts.optional(),
     items: z.array(item).min(1),
     // Versions before lines and holds do not write it.
     format: z.int().min(FORMAT),
   })
   // JSON leaves undefined fields out.
   .transform(
-    ({ format: _, ticketsBeforeMs, challenge, paymentProviders, holds, line, contactFields, unlisted, ...rest }) => ({
+    ({
+      format: _,
+      ticketsBeforeMs,
+      challenge,
+      paymentProviders,
+      holds,
+      line,
+      contactFields,
+      unlisted,
+      texts,
+      ...rest
+    }) => ({
       ...rest,
       ticketsBeforeMs,
       challenge,
@@ -114,6 +139,7 @@ const sale: z.ZodType<Sale> = z
       line,
       contactFields,
       unlisted,
+      texts,
     }),
   )
 

@@ -10,6 +10,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
+import { textsLine } from '../../domain/texts.ts'
 import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import type { LiveMessage } from '../../wire/live-message.ts'
 import { wireSale } from '../answers.ts'
@@ -111,6 +112,6 @@ export class LiveBoard {
     const left = sale.items.reduce((sum, item) => sum + (stock.leftOf(item.id) ?? item.available), 0)
     const units = sale.items.map(item => item.units).join()
     const state = saleState(sale, stock.nowMs(), left)
-    return [state, sale.name, sale.opensAtMs, sale.closesAtMs, units].join('|')
+    return [state, sale.name, textsLine(sale.texts), sale.opensAtMs, sale.closesAtMs, units].join('|')
   }
 }

@@ -35,8 +35,9 @@ function toHolds({ unpaidCountsSeconds, payAgainSeconds, ...limits }: z.output<t
 }
 
 function toNewItem(wish: z.output<typeof itemInput>): NewItem {
-  const { payWithinSeconds, door, sku, image, description, listPrice, ...item } = wish
-  return { ...item, sku, image, description, listPrice, payWithinMs: payWithinSeconds * 1000, homeDoor: door }
+  const { payWithinSeconds, door, sku, image, description, texts, listPrice, ...item } = wish
+  const words = { sku, image, description, texts, listPrice }
+  return { ...item, ...words, payWithinMs: payWithinSeconds * 1000, homeDoor: door }
 }
 
 /** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */

@@ -8,10 +8,11 @@ import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { Item } from '../../domain/item.ts'
 import { isPayable, isSameMoney, NOT_PAYABLE } from '../../domain/money.ts'
 import type { Sale } from '../../domain/sale.ts'
+import { textsLine } from '../../domain/texts.ts'
 import type { FieldChange } from '../../ledger/sales.ts'
 
 type Fixed = 'name' | 'price' | 'units' | 'quantityMax' | 'attemptsMax' | 'payWithinMs' | 'whenGateDown' | 'homeDoor'
-type Removable = 'sku' | 'image' | 'description' | 'listPrice'
+type Removable = 'sku' | 'image' | 'description' | 'texts' | 'listPrice'
 
 /** Of an existing item. Undefined: leave the field as it is; null: remove it. */
 export type ItemEdit = { readonly [K in 'id' | 'shards' | Fixed]?: Item[K] | undefined } & {
@@ -72,6 +73,7 @@ export function itemChanges(from: Item, to: Item, prefix: string): FieldChange[]
     ['sku', from.sku, to.sku],
     ['image', from.image, to.image],
     ['description', from.description, to.description],
+    ['texts', textsLine(from.texts), textsLine(to.texts)],
     ['price', from.price.amount, to.price.amount],
     ['currency', from.price.currency, to.price.currency],
     ['listPrice', from.listPrice?.amount, to.listPrice?.amount],
@@ -88,6 +90,7 @@ export function itemChanges(from: Item, to: Item, prefix: string): FieldChange[]
 export function saleChanges(from: Sale, to: Sale): FieldChange[] {
   return compare('', [
     ['name', from.name, to.name],
+    ['texts', textsLine(from.texts), textsLine(to.texts)],
     ['opensAt', toRfc3339(from.opensAtMs), toRfc3339(to.opensAtMs)],
     ['closesAt', toRfc3339(from.closesAtMs), toRfc3339(to.closesAtMs)],
     ['rule', from.rule, to.rule],

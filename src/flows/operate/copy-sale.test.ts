@@ -7,6 +7,7 @@ const HOUR_MS = 3_600_000
 const FRIDAY: Sale = {
   id: '1',
   name: 'Friday',
+  texts: { zh: { name: '星期五' } },
   opensAtMs: 10 * HOUR_MS,
   closesAtMs: 12 * HOUR_MS,
   warmBeforeMs: 1000,
@@ -29,6 +30,7 @@ const FRIDAY: Sale = {
       id: '2',
       sale: '1',
       name: 'Cup',
+      texts: { zh: { name: '杯子' } },
       sku: undefined,
       image: undefined,
       price: { amount: 100, currency: 'CNY' },
@@ -77,6 +79,13 @@ test('a copy has every setting of the sale and nothing of what happened to it', 
   expect(copied).toEqual({ ...FRIDAY.items[0]!, ...fresh, id: undefined } as unknown as typeof copied)
   // A named round is a moment that has passed.
   expect(line).toEqual({ ...FRIDAY.line!, beacon: { source: 'drand' } })
+})
+
+test('a copy under another name does not say the old one in another language; its items do', async () => {
+  const outcome = await copying()({ name: 'Saturday' })
+  if (outcome.kind !== 'done') throw new Error(outcome.kind)
+  expect(outcome.sale.texts).toBeUndefined()
+  expect(outcome.sale.items[0]!.texts).toEqual({ zh: { name: '杯子' } })
 })
 
 test('the closing and the times of the line move with the opening; a window that ends before it begins is refused', async () => {

@@ -50,6 +50,8 @@ function copyOf({ id: _, state: __, stateNo: ___, ...sale }: Sale, wish: CopyWis
   return {
     ...sale,
     name: wish.name ?? sale.name,
+    // With another name, these would still say the old one.
+    texts: wish.name === undefined || wish.name === sale.name ? sale.texts : undefined,
     opensAtMs,
     closesAtMs,
     line: sale.line && movedLine(sale.line, opensAtMs - sale.opensAtMs),

@@ -9,6 +9,7 @@ import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import { CONTACT_FIELDS, type ContactField } from '../../domain/parcel.ts'
 import { type OrderPayment, type PaymentEnd, type PaymentState, shownState } from '../../domain/payment.ts'
 import type { Sale, SaleRule, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
+import { LANGUAGES, type Texts } from '../../domain/texts.ts'
 import type { Database, Row } from './connection/database.ts'
 
 type Read<T> = (row: Row) => T
@@ -120,6 +121,7 @@ function toItem(row: Row): Item {
     image: optional(row, 'image', text),
     // Only statements that read one sale or a few have the column.
     description: row.description === undefined ? undefined : optional(row, 'description', text),
+    texts: optional(row, 'texts', toTexts),
     price: { amount: number(row, 'price_minor'), currency },
     listPrice: row.list_price_minor === null ? undefined : { amount: number(row, 'list_price_minor'), currency },
     whenGateDown: text(row, 'when_gate_down') as 'ledger' | 'shut',
@@ -145,8 +147,17 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
     stateNo: number(row, 'word_no'),
     rule: text(row, 'rule') as SaleRule,
     ...termsOf(row),
+    texts: optional(row, 'sale_texts', toTexts),
     items,
   }
+}
+
+/** A language that only a newer version speaks is shown there. */
+function toTexts(row: Row, column: string): Texts {
+  const value = row[column]
+  assert(typeof value === 'object' && value !== null, `column ${column} is not an object`)
+  const texts = value as Texts
+  return Object.fromEntries(LANGUAGES.flatMap(one => (texts[one] === undefined ? [] : [[one, texts[one]]])))
 }
 
 /** Members that a newer version has written are left alone. */

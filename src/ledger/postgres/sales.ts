@@ -28,7 +28,7 @@ export function createSales(database: Database): Sales {
   }
 
   return {
-    create: (sale, by) => act('create_sale', valuesOf(sale, 'replaced', by)),
+    create: (sale, by) => act('create_sale', [...valuesOf(sale, 'replaced', by), textsOf(sale)]),
     find: async id => toSales(await database.run('find_sale', [id]))[0],
     state,
     async list({ drafts, limit, descriptions = false }) {
@@ -56,7 +56,11 @@ export function createSales(database: Database): Sales {
         )
         if (write.items === 'replaced') await run('clear_draft', [id])
         const { changes } = write
-        await run('edit_sale', [...valuesOf(write.sale, write.items, by), JSON.stringify({ changes })])
+        await run('edit_sale', [
+          ...valuesOf(write.sale, write.items, by),
+          JSON.stringify({ changes }),
+          textsOf(write.sale),
+        ])
         return result
       })
     },
@@ -117,6 +121,12 @@ function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] 
   })
   const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
   return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, terms, JSON.stringify(written), by]
+}
+
+/** In JSON. Without a text: `{}`. */
+function textsOf({ texts, items }: Sale): string {
+  const ofItems = items.flatMap(item => (item.texts === undefined ? [] : [[item.id, item.texts]]))
+  return JSON.stringify({ sale: texts, items: ofItems.length === 0 ? undefined : Object.fromEntries(ofItems) })
 }
 
 /** An item as the columns that both write, in JSON: ids as strings. */

@@ -42,6 +42,7 @@ SELECT clock.now, (extract(epoch FROM clock.now) * 1000000)::bigint AS now_us, c
        greatest(i.changed_in, s.changed_in) >= pg_snapshot_xmax(clock.seen) AS ahead,
        s.id AS sale_id, s.name AS sale_name, s.opens_at, s.closes_at, s.warm_before_ms, s.state, s.word_no, s.rule, s.terms,
        i.id, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.available, i.quantity_max, i.attempts_max,
-       i.pay_within_ms, i.when_gate_down, i.home_door, i.shards, i.door, i.epoch, i.gate_epoch, i.gate_shards, i.change_no
-FROM clock LEFT JOIN (changed c JOIN items i ON i.id = c.id JOIN sales s ON s.id = i.sale) ON true
+       i.pay_within_ms, i.when_gate_down, i.home_door, i.shards, i.door, i.epoch, i.gate_epoch, i.gate_shards, i.change_no,
+       t.texts -> 'sale' AS sale_texts, t.texts -> 'items' -> i.id::text AS texts
+FROM clock LEFT JOIN (changed c JOIN items i ON i.id = c.id JOIN sales s ON s.id = i.sale) ON true LEFT JOIN sale_texts t ON t.sale = s.id
 ORDER BY s.opens_at, s.id, i.position

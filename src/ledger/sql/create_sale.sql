@@ -1,6 +1,6 @@
 -- create_sale: a sale and its items, as a draft, in one statement.
 -- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule, terms (JSON); items: a JSON array, ids as strings, with their
---         descriptions; by
+--         descriptions; by, texts (JSON)
 -- Out     nothing
 -- Keeps   the same sale id again changes nothing; available starts as units
 WITH made AS (
@@ -10,6 +10,7 @@ WITH made AS (
   RETURNING id
 ),
 logged AS (INSERT INTO audit_log (by, action, sale) SELECT $9, 'sale.create', id FROM made),
+texted AS (INSERT INTO sale_texts (sale, texts) SELECT id, $10::jsonb FROM made WHERE $10::jsonb <> '{}'),
 described AS (
   INSERT INTO item_descriptions (item, sale, description)
   SELECT d.id, made.id, d.description FROM made, jsonb_to_recordset($8::jsonb) AS d(id bigint, description text)

@@ -1,5 +1,6 @@
 -- edit_sale: writes a sale's new values, the items that are new or changed with their descriptions, and the log line.
--- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule, terms (JSON); items: a JSON array, ids as strings; by, details (JSON)
+-- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule, terms (JSON); items: a JSON array, ids as strings; by, details
+--         (JSON), texts (JSON)
 -- Out     nothing
 -- Keeps   decided under lock_sale; of an existing item only texts, pay_within and when_gate_down change: never its price, units or epoch;
 --         another window gets a new word_no, so that the gate takes it over
@@ -10,6 +11,11 @@ WITH edited AS (
                                              AND closes_at = to_timestamp($4::bigint / 1000.0) THEN 0 ELSE 1 END
   WHERE id = $1
   RETURNING id
+),
+texted AS (
+  INSERT INTO sale_texts (sale, texts) SELECT id, $11::jsonb FROM edited
+  WHERE $11::jsonb <> '{}' OR EXISTS (SELECT FROM sale_texts WHERE sale = $1)
+  ON CONFLICT (sale) DO UPDATE SET texts = excluded.texts WHERE sale_texts.texts <> excluded.texts
 ),
 logged AS (INSERT INTO audit_log (by, action, sale, details) SELECT $9, 'sale.edit', id, $10::jsonb FROM edited),
 texts AS (SELECT d.id, d.description FROM jsonb_to_recordset($8::jsonb) AS d(id bigint, description text)),

@@ -28,7 +28,9 @@ SELECT clock.now, (extract(epoch FROM clock.now) * 1000000)::bigint AS now_us, c
        s.closes_at <= clock.now - interval '1 hour' AS late,
        s.id AS sale_id, s.name AS sale_name, s.opens_at, s.closes_at, s.warm_before_ms, s.state, s.word_no, s.rule, s.terms,
        i.id, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.available, i.quantity_max, i.attempts_max,
-       i.pay_within_ms, i.when_gate_down, i.home_door, i.shards, i.door, i.epoch, i.gate_epoch, i.gate_shards, i.change_no
+       i.pay_within_ms, i.when_gate_down, i.home_door, i.shards, i.door, i.epoch, i.gate_epoch, i.gate_shards, i.change_no,
+       t.texts -> 'sale' AS sale_texts, t.texts -> 'items' -> i.id::text AS texts
 FROM clock LEFT JOIN (followed f JOIN sales s ON s.id = f.id JOIN items i ON i.sale = s.id)
   ON s.state <> 'draft' AND s.opens_at - s.warm_before_ms * interval '1 millisecond' <= clock.now
+LEFT JOIN sale_texts t ON t.sale = s.id
 ORDER BY s.opens_at, s.id, i.position
