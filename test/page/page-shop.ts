@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll } from 'bun:test'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
+import type { Texts } from '../../src/domain/texts.ts'
 import { openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
 import { Till } from '../harness/money.ts'
 import { Playground } from '../harness/playground.ts'
@@ -16,6 +17,7 @@ interface PageItem {
   readonly attemptsMax?: number
   readonly payWithinSeconds?: number
   readonly image?: string
+  readonly texts?: Texts
 }
 
 interface PageSale {
@@ -39,6 +41,7 @@ export interface PageShop {
       challenge?: string | number
       line?: Readonly<Record<string, unknown>>
       contactFields?: readonly string[]
+      texts?: Texts
     },
   ): Promise<PageSale>
   /** A sale that has not opened yet opens in so many milliseconds from now instead: when, in Unix milliseconds. */
@@ -70,7 +73,7 @@ export async function openPageShop(
     async sale(
       opensInMs,
       items,
-      { name = 'Autumn evening', lastsMs = 3_600_000, challenge = 'off', line, contactFields } = {},
+      { name = 'Autumn evening', lastsMs = 3_600_000, challenge = 'off', line, contactFields, texts } = {},
     ) {
       const opensAtMs = Math.round(systemClock.now() + opensInMs)
       const sale = (await till.operator('POST', '/sales', {
@@ -80,6 +83,7 @@ export async function openPageShop(
         challenge,
         ...(line !== undefined && { line }),
         ...(contactFields !== undefined && { contactFields }),
+        ...(texts !== undefined && { texts }),
         items: items.map(({ price = 199_900, listPrice, name: itemName = 'Hand-thrown teapot', ...item }) => ({
           name: itemName,
           price: { amount: price, currency: CURRENCY },

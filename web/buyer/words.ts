@@ -1,5 +1,6 @@
 /** Every text of the buyer page, in English and Chinese. The browser's language is the default; a choice made on the page is kept. */
 
+import type { Item } from './shapes.ts'
 import { store } from './store.ts'
 
 const en = {
@@ -299,6 +300,11 @@ let current: Language = first()
 
 export function words(): Words {
   return current === 'zh' ? zh : en
+}
+
+/** Of a sale or an item, in the language shown where it has such a name. */
+export function nameOf({ name, texts }: Pick<Item, 'name' | 'texts'>): string {
+  return texts?.[current]?.name ?? name
 }
 
 export function switchLanguage(): void {

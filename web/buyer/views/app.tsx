@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { currentRoute, type Route } from '../route.ts'
 import { store } from '../store.ts'
 import { serverTimeKnown } from '../sync/server-time.ts'
-import { switchLanguage, words } from '../words.ts'
+import { nameOf, switchLanguage, words } from '../words.ts'
 import { Empty, Loading } from './empty.tsx'
 import { HomeView } from './home-view.tsx'
 import { useAnnouncement, useStore } from './hooks.ts'
@@ -78,9 +78,10 @@ const TITLE_LENGTH_MAX = 80
 
 function titleOf(route: Route): string {
   const text = words()
+  const sale = route.kind === 'sale' ? store.sales.get(route.sale) : undefined
   const name =
     route.kind === 'sale'
-      ? store.sales.get(route.sale)?.name
+      ? sale && nameOf(sale)
       : route.kind === 'home'
         ? undefined
         : route.kind === 'unknown'

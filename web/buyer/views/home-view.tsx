@@ -4,7 +4,7 @@ import { formatMoney, formatTime } from '../format.ts'
 import type { Sale } from '../shapes.ts'
 import { store } from '../store.ts'
 import { serverNow } from '../sync/server-time.ts'
-import { words } from '../words.ts'
+import { nameOf, words } from '../words.ts'
 import { Empty, Loading } from './empty.tsx'
 import { useMoment } from './hooks.ts'
 import { Picture } from './picture.tsx'
@@ -86,16 +86,16 @@ function Tile({ sale }: { readonly sale: Sale }) {
     <a class={`tile${over ? ' tile-over' : ''}`} href={`/s/${sale.id}`}>
       {item !== undefined && <Picture item={item} />}
       <span class="tile-name" dir="auto">
-        {sale.name}
+        {nameOf(sale)}
       </span>
       <span class="tile-products">
         {sale.items.slice(0, PRODUCTS_SHOWN).map(one => (
           <span class="tile-product" key={one.id}>
             {sale.items[1] !== undefined && <Picture item={one} />}
             <span class="tile-words">
-              {one.name !== sale.name && (
+              {nameOf(one) !== nameOf(sale) && (
                 <span class="tile-item" dir="auto">
-                  {one.name}
+                  {nameOf(one)}
                 </span>
               )}
               <span>{formatMoney(one.price)}</span>

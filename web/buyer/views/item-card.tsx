@@ -7,7 +7,7 @@ import { formatCount } from '../format.ts'
 import type { Item, Sale } from '../shapes.ts'
 import { store } from '../store.ts'
 import { serverNow, serverTimeKnown } from '../sync/server-time.ts'
-import { words } from '../words.ts'
+import { nameOf, words } from '../words.ts'
 import { BuyButton } from './buy-button.tsx'
 import { ClosesIn, Countdown, OpensAt } from './countdown.tsx'
 import { announce, useFocusSuccessor, useMoment, usePrevious } from './hooks.ts'
@@ -67,9 +67,9 @@ export function ItemCard({ sale, item, only }: Props) {
     <article class={only ? 'item item-only' : 'item'} data-item={item.id} ref={card}>
       <Picture item={item} />
       <div class="item-words">
-        {only && sale.name !== item.name && <p class="eyebrow clamp">{sale.name}</p>}
+        {only && nameOf(sale) !== nameOf(item) && <p class="eyebrow clamp">{nameOf(sale)}</p>}
         <Heading class="item-name" tabIndex={only ? -1 : undefined} dir="auto">
-          {item.name}
+          {nameOf(item)}
         </Heading>
         <Price item={item} />
         {only && !hasOrder && <Clock sale={sale} opened={opened} />}

@@ -6,7 +6,7 @@ import type { Order } from '../shapes.ts'
 import { store } from '../store.ts'
 import { loadOrders } from '../sync/loading.ts'
 import { goToSignIn, signInAddress } from '../sync/sign-in.ts'
-import { words } from '../words.ts'
+import { nameOf, words } from '../words.ts'
 import { TimeLeft } from './countdown.tsx'
 import { Empty, Loading } from './empty.tsx'
 import { OrderPanel } from './order/order-panel.tsx'
@@ -74,7 +74,7 @@ function Row({ order }: { readonly order: Order }) {
     <a class="order-row" href={`/orders/${order.id}`} data-state={order.state}>
       {item !== undefined ? <Picture item={item} /> : <span class="picture" />}
       <span class="order-name" dir="auto">
-        {item?.name ?? text.unknownItem}
+        {item === undefined ? text.unknownItem : nameOf(item)}
         {order.quantity > 1 && ` × ${formatCount(order.quantity)}`}
       </span>
       <span class="order-amount">{formatMoney(order.amount)}</span>
@@ -113,7 +113,7 @@ export function OrderView({ id }: { readonly id: string }) {
       <div class="item-words">
         <p class="eyebrow">{text.order}</p>
         <h1 class="item-name" tabIndex={-1} dir="auto">
-          {item?.name ?? text.unknownItem}
+          {item === undefined ? text.unknownItem : nameOf(item)}
         </h1>
         <OrderPanel order={order} takesFocus={false} />
         <dl class="facts">

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import type { Item } from '../shapes.ts'
+import { nameOf } from '../words.ts'
 
 const SIZE = 400
 
@@ -15,7 +16,7 @@ export function Picture({ item }: { readonly item: Item }) {
       {usable ? (
         <img src={source} alt="" decoding="async" referrerpolicy="no-referrer" onError={() => setBroken(source)} />
       ) : (
-        <Drawing seed={item.id} letter={firstLetter(item.name)} />
+        <Drawing seed={item.id} letter={firstLetter(nameOf(item))} />
       )}
     </div>
   )

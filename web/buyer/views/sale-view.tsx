@@ -3,6 +3,7 @@
 import { loadCrowd } from '../later-files.ts'
 import type { Sale } from '../shapes.ts'
 import { serverNow } from '../sync/server-time.ts'
+import { nameOf } from '../words.ts'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
 import { LaterPart } from './later-part.tsx'
@@ -27,7 +28,7 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
     <>
       <div class="sale-head">
         <h1 tabIndex={-1} dir="auto">
-          {sale.name}
+          {nameOf(sale)}
         </h1>
         <Clock sale={sale} opened={opened} />
         <WaitingLine sale={sale} />
