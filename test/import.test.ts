@@ -251,3 +251,19 @@ test('when the server refuses one of several drafts, those before it are deleted
   expect(made).toHaveLength(2)
   expect(deleted.toSorted()).toEqual(made.toSorted())
 })
+
+test('names in the languages of the page, with the variant behind them; what is wrong with one is told with its column', async () => {
+  const csv =
+    'name,variant,variant_zh,name_zh,Name EN,price,units\n' +
+    'Teekanne,rot,红,茶壶,,5,1\nTeekanne,blau,,茶壶,Teapot,5,1\nBecher,,,,,5,1\n'
+  const options = ['--name', 'Montag', '--currency', 'EUR']
+  expect(await importing('texts.csv', csv, ...options)).toMatchObject({ code: 0 })
+  const made = (await sales()).find(({ name }) => name === 'Montag')!
+  expect(made.items.map(({ name, texts }) => [name, texts])).toEqual([
+    ['Teekanne, rot', { zh: { name: '茶壶, 红' } }],
+    ['Teekanne, blau', { en: { name: 'Teapot, blau' }, zh: { name: '茶壶, blau' } }],
+    ['Becher', undefined],
+  ])
+  const long = 'x'.repeat(201)
+  await refused(importing('long.csv', `name,name zh,price,units\nCup,${long},5,1`, ...options), 'line 2: name zh: ')
+})

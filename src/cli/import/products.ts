@@ -33,6 +33,10 @@ interface Imported {
 const COLUMNS = {
   name: 'name',
   variant: 'variant',
+  namezh: 'name zh',
+  variantzh: 'variant zh',
+  nameen: 'name en',
+  varianten: 'variant en',
   sku: 'sku',
   image: 'image',
   description: 'description',
@@ -138,8 +142,15 @@ function itemOf({ at, cells }: ProductRow, usual: string | undefined) {
   const variant = text('variant')
   const image = text('image')
   const isLocal = image !== undefined && !/^(\/|[a-z][a-z0-9+.-]*:)/i.test(image)
+  const withVariant = (name: string, which = variant) => (which === undefined ? name : `${name}, ${which}`)
+  const named = (language: 'en' | 'zh') => {
+    const name = text(`name${language}`)
+    return name === undefined ? undefined : { name: withVariant(name, text(`variant${language}`) ?? variant) }
+  }
+  const [en, zh] = [named('en'), named('zh')]
   const given = {
-    name: variant === undefined ? (text('name') ?? '') : `${text('name')}, ${variant}`,
+    name: withVariant(text('name') ?? ''),
+    texts: en === undefined && zh === undefined ? undefined : { en, zh },
     sku: text('sku'),
     image: isLocal ? undefined : image,
     description: text('description'),
@@ -153,7 +164,7 @@ function itemOf({ at, cells }: ProductRow, usual: string | undefined) {
   // What can't be read is not judged once more.
   const checked = faults.length > 0 ? undefined : itemInput.safeParse(given)
   for (const { path, message } of checked?.error?.issues ?? []) {
-    const column = plainName(String(path[0] ?? 'name'))
+    const column = path[0] === 'texts' ? `name${String(path[1])}` : plainName(String(path[0] ?? 'name'))
     faults.push(`${at}: ${COLUMNS[column as Column] ?? column}: ${message}`)
   }
   const item = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as typeof given

@@ -43,7 +43,7 @@ export function addSaleImport(sale: Command): void {
   withServer(command)
     .addHelpText(
       'after',
-      '\nColumns: name, price, units; and variant, sku, image, description, list price, currency, quantity max, attempts max, pay within seconds, sale.\n' +
+      '\nColumns: name, price, units; and variant, name zh, name en, sku, image, description, list price, currency, quantity max, attempts max, pay within seconds, sale.\n' +
         'Prices as people write them: 19.90. An image is an address, or a file in the folder of this one, which is uploaded. Nothing is made when one row does not fit.\n\n' +
         'Example:\n  stampede sale import products.csv --name "Friday" --currency EUR --opens-at +1d --closes-at +2d',
     )

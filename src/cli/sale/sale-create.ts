@@ -23,6 +23,8 @@ type CreateOptions = Readonly<
 const OF_SALE = [
   ['file', 'sale.json', 'the whole sale as JSON; "-" reads it from standard input'],
   ['name', 'name', 'name of the sale'],
+  ['nameZh', 'name', 'its name for buyers whose page is in Chinese'],
+  ['nameEn', 'name', 'likewise in English'],
   ['opensAt', 'time', '2026-11-11T00:00:00Z, now, or +30s, +10m, +2h, +1d'],
   ['closesAt', 'time', 'likewise'],
   ['warmBefore', 'seconds', 'how long before the opening the warm-up begins'],
@@ -35,6 +37,8 @@ const OF_SALE = [
 /** Those that describe the one item. */
 const OF_ITEM = [
   ['itemName', 'name', 'the item; default: the name of the sale'],
+  ['itemNameZh', 'name', 'its name in Chinese; default: that of the sale'],
+  ['itemNameEn', 'name', 'likewise in English'],
   ['units', 'count', 'units for sale'],
   ['price', 'minor units', '199900 for 1,999.00 CNY, 1999 for 1,999 JPY, 1999000 for 1,999.000 KWD'],
   ['currency', 'code', 'CNY, EUR …'],
@@ -102,9 +106,11 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
   }
   const opens = opensAt === undefined ? undefined : await parseMoment('--opens-at', opensAt, now)
   const line = await lineOf(options, file?.line, opens ?? file?.opensAt, (flag, text) => parseMoment(flag, text, now))
+  const texts = textsOf(options.nameEn, options.nameZh)
   const body = {
     ...file,
     ...(name !== undefined && { name }),
+    ...(texts !== undefined && { texts: { ...(file?.texts as object | undefined), ...texts } }),
     ...(opens !== undefined && { opensAt: opens }),
     ...(closesAt !== undefined && { closesAt: await parseMoment('--closes-at', closesAt, now) }),
     ...(warmBefore !== undefined && { warmBeforeSeconds: warmBefore }),
@@ -128,6 +134,12 @@ function flagOf(option: string): string {
   return `--${option.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
 }
 
+/** Of the languages that are named. */
+function textsOf(en: unknown, zh: unknown): Record<string, unknown> | undefined {
+  const named = { ...(en !== undefined && { en: { name: en } }), ...(zh !== undefined && { zh: { name: zh } }) }
+  return Object.keys(named).length === 0 ? undefined : named
+}
+
 /** Members that are undefined are not sent; what is missing or wrong is for the server to say. */
 function itemOf(options: CreateOptions): Partial<Record<keyof SaleInput['items'][number], unknown>> {
   const { name, itemName, price, currency, listPrice, payWithin } = options
@@ -136,6 +148,7 @@ function itemOf(options: CreateOptions): Partial<Record<keyof SaleInput['items']
   return {
     ...asGiven,
     name: itemName ?? name,
+    texts: textsOf(options.itemNameEn ?? options.nameEn, options.itemNameZh ?? options.nameZh),
     price: { amount: price, currency },
     listPrice: listPrice === undefined ? undefined : { amount: listPrice, currency },
     payWithinSeconds: payWithin,

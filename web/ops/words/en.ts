@@ -328,6 +328,8 @@ export const en = {
   created: (name: string) => `The draft “${name}” is created.`,
   saved: (name: string) => `The draft “${name}” is saved.`,
   saleName: 'Name of the sale',
+  nameZh: 'Name for Chinese pages',
+  nameEn: 'Name for English pages',
   timeZone: (zone: string) => `Times in ${zone}`,
   opensPast: 'This is past: the sale opens as soon as you publish it.',
   closesPast: 'This is past: the sale would be over at once.',

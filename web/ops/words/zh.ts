@@ -286,6 +286,8 @@ export const zh: Words = {
   created: name => `草稿“${name}”已创建。`,
   saved: name => `草稿“${name}”已保存。`,
   saleName: '活动名称',
+  nameZh: '中文页面上的名称',
+  nameEn: '英文页面上的名称',
   timeZone: zone => `时间按 ${zone}`,
   opensPast: '此时间已过：发布后立即开始。',
   closesPast: '此时间已过：活动会立即结束。',

@@ -38,6 +38,8 @@ export function ItemFields({ no, item, wrongs, fixed, change, remove }: ItemFiel
       <legend>{text.item(`${no}`)}</legend>
       <div class="fields">
         <Field wide {...field('name', text.itemName)} />
+        <Field optional {...field('nameZh', text.nameZh)} />
+        <Field optional {...field('nameEn', text.nameEn)} />
         <Field numeric {...field('units', text.unitsOnSale)} />
         <Field
           numeric

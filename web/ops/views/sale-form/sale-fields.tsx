@@ -39,6 +39,8 @@ export function SaleFields({ typed, wrongs, fixed, change }: SaleFieldsProps) {
   return (
     <div class="card fields">
       <Field wide {...field('name', text.saleName)} />
+      <Field optional {...field('nameZh', text.nameZh)} />
+      <Field optional {...field('nameEn', text.nameEn)} />
       {moment('opensAt', text.opens, text.opensPast)}
       {moment('closesAt', text.closes, text.closesPast)}
       <Field numeric {...field('warmBeforeSeconds', text.warmBefore)} />

@@ -17,6 +17,8 @@ export interface TypedItem {
   /** Of an existing item; empty for a new one. */
   readonly id: string
   readonly name: string
+  readonly nameZh: string
+  readonly nameEn: string
   readonly sku: string
   readonly image: string
   readonly description: string
@@ -31,6 +33,8 @@ export interface TypedItem {
 
 export interface TypedSale {
   readonly name: string
+  readonly nameZh: string
+  readonly nameEn: string
   readonly opensAt: string
   readonly closesAt: string
   readonly warmBeforeSeconds: string
@@ -59,6 +63,8 @@ export function newItem(currency: string): TypedItem {
     key: lastKey,
     id: '',
     name: '',
+    nameZh: '',
+    nameEn: '',
     sku: '',
     image: '',
     description: '',
@@ -81,6 +87,8 @@ export function newSale(nowMs: number): TypedSale {
   const opensAtMs = nextOpeningMs(nowMs)
   return {
     name: '',
+    nameZh: '',
+    nameEn: '',
     opensAt: toLocalInput(opensAtMs),
     closesAt: toLocalInput(opensAtMs + HOUR_MS),
     warmBeforeSeconds: '1800',
@@ -97,6 +105,7 @@ export function newSale(nowMs: number): TypedSale {
 export function typedOf(sale: Sale): TypedSale {
   return {
     name: sale.name,
+    ...typedNames(sale),
     opensAt: toLocalInput(Date.parse(sale.opensAt)),
     closesAt: toLocalInput(Date.parse(sale.closesAt)),
     warmBeforeSeconds: `${sale.warmBeforeSeconds}`,
@@ -110,11 +119,25 @@ export function typedOf(sale: Sale): TypedSale {
   }
 }
 
+function typedNames({ texts }: Pick<Item, 'texts'>) {
+  return { nameZh: texts?.zh?.name ?? '', nameEn: texts?.en?.name ?? '' }
+}
+
+/** Undefined: it has no name in another language. */
+function textsOf({ nameZh, nameEn }: Pick<TypedItem, 'nameZh' | 'nameEn'>) {
+  const texts = {
+    ...(nameEn.trim() !== '' && { en: { name: nameEn } }),
+    ...(nameZh.trim() !== '' && { zh: { name: nameZh } }),
+  }
+  return Object.keys(texts).length === 0 ? undefined : texts
+}
+
 function typedItemOf(item: Item): TypedItem {
   return {
     ...newItem(item.price.currency),
     id: item.id,
     name: item.name,
+    ...typedNames(item),
     sku: item.sku ?? '',
     image: item.image ?? '',
     description: item.description ?? '',
@@ -162,8 +185,10 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
       wrongs[path] = lineFormWords().badRate
     },
   })
+  const texts = textsOf(typed)
   const body = {
     name: label('name', typed.name),
+    ...(texts !== undefined ? { texts } : exists && { texts: null }),
     opensAt: moment('opensAt', typed.opensAt),
     closesAt: moment('closesAt', typed.closesAt),
     warmBeforeSeconds: whole('warmBeforeSeconds', typed.warmBeforeSeconds),
@@ -183,6 +208,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
       return {
         ...(item.id !== '' && { id: item.id }),
         name: label(at('name'), item.name),
+        texts: textsOf(item) ?? none,
         sku: item.sku.trim() === '' ? none : item.sku,
         image: item.image.trim() === '' ? none : item.image.trim(),
         description: item.description.trim() === '' ? none : item.description,
@@ -203,6 +229,8 @@ export function formFieldOf(field: string): string {
   if (/^items\.\d+\.(price|listPrice)\.currency$/.test(field))
     return field.replace(/(price|listPrice)\.currency$/, 'currency')
   if (field.startsWith('holds.perClaim')) return 'holds.perClaim'
+  if (/(^|\.)texts\./.test(field))
+    return field.replace(/texts\.(zh|en).*$/, (_, language) => (language === 'zh' ? 'nameZh' : 'nameEn'))
   if (field.startsWith('paymentProviders')) return 'paymentProviders'
   return field.replace(/^(items\.\d+\.(?:price|listPrice))\..*$/, '$1')
 }
