@@ -185,8 +185,9 @@ export class ProviderStage {
   async traces(): Promise<string> {
     const { dataDir, site } = this.#stage
     const tables = await sql(dataDir, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    const rows = await Promise.all(
-      tables.map(({ tablename }) => sql(dataDir, `SELECT row_to_json(t)::text AS row FROM "${tablename}" t`)),
+    // A connection each, beside the server's own: the ledger has more tables than PostgreSQL has connections.
+    const rows = await atMost(8, tables, ({ tablename }) =>
+      sql(dataDir, `SELECT row_to_json(t)::text AS row FROM "${tablename}" t`),
     )
     return `${rows
       .flat()

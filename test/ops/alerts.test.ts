@@ -49,7 +49,7 @@ test('a trouble is told by webhook, chat and e-mail, once each, while buyers buy
     ALERT_EMAIL_TO: 'ops@shop.example, night@shop.example',
     ALERT_EMAIL_FROM: 'alerts@shop.example',
     ALERT_SMTP_URL: smtp.url,
-    ALERT_TIMEOUT_MS: '500',
+    ALERT_TIMEOUT_MS: '3000',
     ALERT_ALLOW_PRIVATE: '127.0.0.0/8',
     ADMIN_TOKENS: `eve:viewer:${VIEWER}`,
     PUBLIC_URL: 'http://shop.example',
