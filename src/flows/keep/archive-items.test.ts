@@ -57,9 +57,9 @@ test('an item with many orders moves a batch a round; small ones go together, an
   expect([await round(), calls.splice(0)]).toEqual([true, ['1 1000']])
   expect([await round(), calls.splice(0)]).toEqual([false, ['1 2000', '2 0', '3 0', '4 0']])
   expect(lines).toEqual([
-    { item: '1', orders: 2_500 },
-    { item: '3', orders: 10 },
-    { item: '4', orders: 20 },
+    { event: 'archived', item: '1', orders: 2_500 },
+    { event: 'archived', item: '3', orders: 10 },
+    { event: 'archived', item: '4', orders: 20 },
   ])
 })
 
