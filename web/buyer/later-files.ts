@@ -1,7 +1,9 @@
 /** Code that is loaded when it is needed, so that the page's own script stays small. `web/build.ts` bundles each file of `later/` apart. */
 
 /** By name; written into the script when it is bundled. */
-declare const LATER_ADDRESSES: Readonly<Record<'contact' | 'crowd' | 'line' | 'pay-code' | 'solver' | 'widget', string>>
+declare const LATER_ADDRESSES: Readonly<
+  Record<'contact' | 'crowd' | 'line' | 'pay-code' | 'reminder' | 'solver' | 'widget', string>
+>
 
 /** Of the worker's script. */
 export function solverAddress(): string {
@@ -29,4 +31,9 @@ export async function loadPayCode(takesFocus: boolean) {
 export async function loadCrowd() {
   const crowd: typeof import('./later/crowd.ts') = await import(LATER_ADDRESSES.crowd)
   return crowd.showCrowd
+}
+
+export async function loadReminder() {
+  const reminder: typeof import('./later/reminder.ts') = await import(LATER_ADDRESSES.reminder)
+  return reminder.showReminder
 }

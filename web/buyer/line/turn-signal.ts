@@ -1,11 +1,11 @@
 /** Says that it is the buyer's turn, also to those who look at another tab: a sound, if the buyer has switched it on, a short vibration, and the title of the page. */
 
+import { Chime } from '../chime.ts'
+
 const KEPT = 'stampede.line-sound'
-const NOTES_HZ = [660, 880, 1_320]
-const NOTE_S = 0.16
 
 export class TurnSignal {
-  #context: AudioContext | undefined
+  readonly #chime = new Chime()
   #title: string | undefined
   #shown = ''
 
@@ -26,27 +26,14 @@ export class TurnSignal {
   }
 
   unlock(): void {
-    if (!this.sounds || !('AudioContext' in globalThis)) return
-    this.#context ??= new AudioContext()
-    void this.#context.resume().catch(() => {})
+    if (this.sounds) void this.#chime.unlock()
   }
 
   sound(): void {
     if (!this.sounds) return
     // Without a press on this page a vibration is refused, and the browser complains.
     if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.([200, 100, 200])
-    const context = this.#context
-    if (context === undefined) return
-    for (const [no, hz] of NOTES_HZ.entries()) {
-      const at = context.currentTime + no * NOTE_S
-      const [tone, volume] = [context.createOscillator(), context.createGain()]
-      tone.frequency.value = hz
-      volume.gain.setValueAtTime(0.2, at)
-      volume.gain.exponentialRampToValueAtTime(0.001, at + NOTE_S * 2)
-      tone.connect(volume).connect(context.destination)
-      tone.start(at)
-      tone.stop(at + NOTE_S * 2)
-    }
+    this.#chime.ring()
   }
 
   /** Before the title of the page; empty: the title alone. */
@@ -59,6 +46,6 @@ export class TurnSignal {
 
   stop(): void {
     this.show('')
-    void this.#context?.close().catch(() => {})
+    this.#chime.close()
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A part of the page that comes with a script of its own, which most pages never load: a waiting line, a code to scan, the demo's crowd. A script that could not be loaded is
+ * A part of the page that comes with a script of its own, which most pages never load: a waiting line, a reminder, a code to scan, the demo's crowd. A script that could not be loaded is
  * asked for again.
  */
 

@@ -1,8 +1,8 @@
 /** A sale: its only item large, or its name and countdown above a grid of items. */
 
-import { loadCrowd } from '../later-files.ts'
+import { loadCrowd, loadReminder } from '../later-files.ts'
 import type { Sale } from '../shapes.ts'
-import { serverNow } from '../sync/server-time.ts'
+import { serverNow, serverTimeKnown } from '../sync/server-time.ts'
 import { nameOf } from '../words.ts'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
@@ -16,14 +16,19 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
   const opensAtMs = Date.parse(sale.opensAt)
   useMoment(opensAtMs)
   const [only] = sale.items
+  const opened = serverNow() >= opensAtMs
+  // Below everything: when it goes, at the opening, no button moves.
+  const reminder = !opened && sale.state !== 'over' && serverTimeKnown() && (
+    <LaterPart load={loadReminder} id={sale.id} />
+  )
   if (sale.items.length === 1 && only !== undefined)
     return (
       <>
         <ItemCard sale={sale} item={only} only />
+        {reminder}
         <CrowdOffer sale={sale} />
       </>
     )
-  const opened = serverNow() >= opensAtMs
   return (
     <>
       <div class="sale-head">
@@ -38,6 +43,7 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
           <ItemCard sale={sale} item={item} only={false} key={item.id} />
         ))}
       </div>
+      {reminder}
       <CrowdOffer sale={sale} />
     </>
   )
