@@ -65,7 +65,11 @@ test.if(Bun.which('curl') !== null)('those for curl are taken by a server', asyn
     .replaceAll('https://sale.example', server.url())
   const buyer = await new Shop(() => server.url()).buyerToken('ada')
   const env = { PATH: process.env.PATH, ADMIN_TOKEN, BUYER_TOKEN: buyer, TICKET: 'none' }
-  const child = spawn('sh', ['-c', script], { env })
+  const cwd = mkdtempSync(join(tmpdir(), 'stampede-samples-'))
+  playground.onUndo(() => rmSync(cwd, { recursive: true, force: true }))
+  // What a reader would have there: its kind is told by its first bytes.
+  writeFileSync(join(cwd, 'picture.jpg'), Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex'))
+  const child = spawn('sh', ['-c', script], { env, cwd })
   playground.onUndo(() => child.kill('SIGKILL'))
   const { out } = await listenTo(child).ran
   const answers = out.trim().split('\n')

@@ -215,6 +215,9 @@ describe('the shipped site before three edges', () => {
     await button(early, 'live').waitFor()
     const late = await visitorFrom('198.51.100.82', 'late')
     await Promise.all(cluster.edges().map(edge => edge.kill()))
+    // For a second more the site has its copy of the sale.
+    const again = () => fetch(`${url}/api/sales/${sale.id}`, { headers: { 'x-test-address': '198.51.100.83' } })
+    await until('no copy of the sale is left', async () => (await again()).status >= 500)
 
     const page = await late.tab(`/s/${sale.id}`)
     await page.getByRole('navigation').waitFor()
